@@ -1,0 +1,62 @@
+"""Named arrays that nobody can change and that are stored without pickle."""
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pacopt.errors import StorageError
+
+#: The date written on every archive member, so that equal arrays give equal bytes.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray[Any, Any]:
+    """A read-only array with these values; a copy, unless the array is read-only already."""
+    result = np.asarray(array, dtype=dtype)
+    if result.flags.writeable:
+        result = result.copy()
+        result.flags.writeable = False
+    return result
+
+
+def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Write the arrays to exactly this path, whole or not at all.
+
+    NumPy's own `savez` takes the names as keyword arguments, so that a field called `file` breaks it, and leaves
+    half a file behind when it is interrupted.
+    """
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for name in sorted(arrays):
+                with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asanyarray(arrays[name]), allow_pickle=False)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays stored in an npz file; never executes anything that is in it."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("it holds a single array without a name")
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError) as error:
+        raise StorageError(
+            f"{os.fspath(path)} could not be read as an npz archive: {error}.",
+            "An npz archive of plain numeric arrays is needed.",
+            "Pickled objects are refused because loading them could run code; a truncated file has lost data.",
+            "Write it with numpy.savez(path, name=array, ...) or with the save method of the pacopt value.",
+        ) from error

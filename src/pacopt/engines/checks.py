@@ -1,0 +1,207 @@
+"""Everything that can be refused before anything long starts."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.arrays import frozen
+from pacopt.engines.cell import Cell
+from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
+from pacopt.instances import Instances
+from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, Objective
+
+Array = np.ndarray[Any, Any]
+
+
+def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
+    """Refuse a class in place of an object, what is no problem, algorithm or instances, and no instances at all."""
+    kinds = ((problem, AbstractProblem, ProblemError), (algorithm, AbstractAlgorithm, AlgorithmError))
+    for value, base, error in (*kinds, (instances, Instances, InstancesError)):
+        if not isinstance(value, base):
+            called = isinstance(value, type) and issubclass(value, base)
+            raise error(
+                f"{value!r} was given.",
+                f"An object of type {base.__name__} is needed.",
+                "",
+                f"Call the class: {value.__name__}()." if called else f"Make it one: pacopt.{base.__name__}.",
+            )
+    if not len(instances):
+        raise InstancesError(
+            "There are no instances.",
+            "A table has at least one column.",
+            "",
+            "Check how the instances were split.",
+        )
+
+
+def checked_steps(steps: Any) -> int:
+    """The number of steps, at least one."""
+    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+        raise AlgorithmError(
+            f"steps is {steps!r}.",
+            "A run has a whole number of steps, at least 1.",
+            "Without a step all candidates do the same.",
+            "Pass steps=50, for example.",
+        )
+    return int(steps)
+
+
+def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, Any]) -> dict[str, Array]:
+    """The candidates as one float64 array for each hyperparameter; a single number stands for one candidate."""
+    declared = type(algorithm).hyperparameters
+    name = type(algorithm).__name__
+    for unknown in candidates.keys() - declared.keys():
+        raise CandidatesError(
+            f"{name} has no hyperparameter {unknown!r}.",
+            f"Its hyperparameters are {', '.join(declared)}.",
+            "A value that is never read would be certified as if it mattered.",
+            f"For {unknown!r}: {suggest(unknown, declared)}",
+        )
+    for absent in declared.keys() - candidates.keys():
+        raise CandidatesError(
+            f"The candidates have no values for {absent!r}.",
+            f"{name} needs {', '.join(declared)}.",
+            "",
+            f"Add {absent!r}, constant if it is not to be learned.",
+        )
+    arrays = {key: np.atleast_1d(np.asarray(candidates[key], dtype=np.float64)) for key in declared}
+    shapes = {key: array.shape for key, array in arrays.items()}
+    if len(set(shapes.values())) != 1 or any(array.ndim != 1 or not array.size for array in arrays.values()):
+        raise CandidatesError(
+            f"The candidates have shapes {shapes}.",
+            "Each hyperparameter is a list of numbers, one for each candidate, at least one.",
+            "Candidate i consists of the i-th value of each.",
+            "For a grid use numpy.meshgrid(...) and flatten.",
+        )
+    for key, array in arrays.items():
+        bad = np.flatnonzero(~np.isfinite(array))
+        if len(bad):
+            raise CandidatesError(
+                f"{key} of candidate {bad[0]} is {array[bad[0]]}.",
+                "Hyperparameters are finite numbers.",
+                "",
+                "Remove it.",
+            )
+    return {key: frozen(array) for key, array in arrays.items()}
+
+
+def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
+    """The steps at which losses are recorded; the last one if nothing is said."""
+    recorded = (steps,) if at is None else tuple(int(step) for step in at)
+    if not recorded or min(recorded) < 0 or max(recorded) > steps or len(set(recorded)) != len(recorded):
+        raise AlgorithmError(
+            f"Losses are to be recorded at {recorded}.",
+            f"Recorded steps are distinct, from 0 (the start) to {steps} (the end).",
+            "",
+            "For all of them use range(steps + 1).",
+        )
+    return recorded
+
+
+def state_of(cell: Cell, hyper: Any, instance: Any, dtype: np.dtype[Any]) -> list[jax.ShapeDtypeStruct]:
+    """The arrays that one run carries, found without running it; raises if problem and algorithm do not fit."""
+    problem, algorithm = cell.problem, cell.algorithm
+    names = {"problem": type(problem).__name__, "algorithm": type(algorithm).__name__}
+    objective = Objective(problem, instance)
+
+    with _explained(ProblemError, f"{names['problem']}.start", instance):
+        x = jax.eval_shape(cell.start_point, instance)
+    for leaf in jax.tree.leaves(x) or [None]:
+        if leaf is None or leaf.dtype != dtype:
+            raise ProblemError(
+                f"{names['problem']}.start returns {_describe(x)}.",
+                f"The start is made of {dtype} arrays.",
+                "Gradients exist for real numbers only, and another precision would enter the table silently.",
+                "Use jax.numpy.zeros(n), which has the precision of the run, and no integer or fixed dtype.",
+            )
+    for function in [problem.loss] + ([problem.smooth] if hasattr(problem, "smooth") else []):
+        with _explained(ProblemError, f"{names['problem']}.{function.__name__} at a start of {_describe(x)}", instance):
+            _refuse_no_number(jax.eval_shape(function, x, instance), f"{names['problem']}.{function.__name__}", dtype)
+    if isinstance(problem, AbstractKnownMinimum):
+        with _explained(ProblemError, f"{names['problem']}.minimum", instance):
+            _refuse_no_number(jax.eval_shape(problem.minimum, instance), f"{names['problem']}.minimum", dtype)
+
+    with _explained(AlgorithmError, f"{names['algorithm']}.init", hyper):
+        state = jax.eval_shape(lambda x: jax.tree.map(jnp.asarray, algorithm.init(x, hyper, objective)), x)
+    with _explained(AlgorithmError, f"{names['algorithm']}.step", hyper):
+        after = jax.eval_shape(lambda state: algorithm.step(state, hyper, objective), state)
+    _refuse_change(f"{names['algorithm']}.step", "the state it was given", state, after)
+    with _explained(AlgorithmError, f"{names['algorithm']}.read", hyper):
+        _refuse_change(f"{names['algorithm']}.read", "a point like the start", x, jax.eval_shape(algorithm.read, state))
+    if cell.success is not None:
+        with _explained(ProblemError, "The success predicate", instance):
+            verdict = jax.eval_shape(cell.success, x, instance)
+        if getattr(verdict, "shape", None) != () or verdict.dtype != np.bool_:
+            raise ProblemError(
+                f"The success predicate returns {_describe(verdict)}.",
+                "It returns one boolean for each run.",
+                "",
+                "End it with a comparison and reduce it with jax.numpy.all.",
+            )
+    return jax.tree.leaves(state)
+
+
+def _refuse_no_number(value: Any, name: str, dtype: np.dtype[Any]) -> None:
+    if getattr(value, "shape", None) != () or value.dtype != dtype:
+        raise ProblemError(
+            f"{name} returns {_describe(value)}.",
+            f"A loss is a single {dtype} number.",
+            "It is differentiated, compared and averaged.",
+            "Reduce an array with jax.numpy.sum or mean, and make integers real before the last operation.",
+        )
+
+
+def _refuse_change(name: str, like: str, before: Any, after: Any) -> None:
+    def kind(tree: Any) -> tuple[Any, list[Any]]:
+        return jax.tree.structure(tree), [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(tree)]
+
+    if kind(before) != kind(after):
+        raise AlgorithmError(
+            f"{name} returns {_describe(after)}.",
+            f"It returns {like}: {_describe(before)}.",
+            "All steps are compiled as one loop, in which structure, shapes and number types stay the same.",
+            "Give `init` the structure that `step` returns.",
+        )
+
+
+def _describe(tree: Any) -> str:
+    leaves = jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape)}", tree)
+    return "nothing" if not jax.tree.leaves(leaves) else str(leaves).replace("'", "")
+
+
+@contextmanager
+def _explained(
+    error: Callable[[str, str, str, str], PacoptError], place: str, names: Mapping[str, Any]
+) -> Iterator[None]:
+    """Turn what a user's function raises while it is traced into an error that says where and what to do."""
+    try:
+        yield
+    except PacoptError:
+        raise
+    except KeyError as cause:
+        missing = str(cause.args[0])
+        raise error(
+            f"{place} asks for {missing!r}.",
+            f"There is {', '.join(map(repr, names))}.",
+            "",
+            suggest(missing, names),
+        ) from cause
+    except jax.errors.ConcretizationTypeError as cause:
+        raise error(
+            f"{place} looks at the value of a traced array ({type(cause).__name__}).",
+            "It is compiled once for all instances, so no value is known while it is traced.",
+            "",
+            "Use jax.numpy.where or jax.lax.cond in place of `if`, and shapes in place of values.",
+        ) from cause
+    except (TypeError, ValueError) as cause:
+        raise error(
+            f"{place} fails: {cause}",
+            "It has to work on one instance (without the leading axis) and be traceable by JAX.",
+            "",
+            "Check the shapes of the start and of the instance's arrays.",
+        ) from cause

@@ -1,0 +1,61 @@
+"""Which floating-point numbers a run uses, decided here and nowhere else."""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from pacopt.errors import PrecisionError
+
+Array = np.ndarray[Any, Any]
+
+
+def working_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """float64 or float32, whatever way it was written."""
+    result = np.dtype(dtype)
+    if result not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise PrecisionError(
+            f"dtype is {result}.", "Runs are done in float64 or float32.", "", "Use dtype=numpy.float64."
+        )
+    return result
+
+
+def precision(dtype: np.dtype[Any]) -> AbstractContextManager[None]:
+    """A context in which JAX makes new arrays in this precision.
+
+    The setting belongs to the thread that enters it, so every worker thread enters it for itself; JAX's global
+    setting stays as the user left it.
+    """
+    context: AbstractContextManager[None] = jax.enable_x64(dtype == np.float64)
+    return context
+
+
+def in_precision(name: str, array: Array, dtype: np.dtype[Any]) -> Array:
+    """Instance data or candidates as the run will see them; widening is exact, and integers stay integers."""
+    if array.dtype.kind == "f":
+        return array.astype(dtype, copy=False)
+    if array.dtype.kind == "c":
+        return array.astype(np.result_type(dtype, np.complex64), copy=False)
+    if dtype == np.float32 and array.dtype.itemsize == 8 and np.any(np.abs(array) > np.iinfo(np.int32).max):
+        raise PrecisionError(
+            f"Field {name!r} holds integers beyond 32 bits.",
+            "A float32 run has 32-bit integers.",
+            "They would wrap around silently.",
+            "Use dtype=numpy.float64, which comes with 64-bit integers.",
+        )
+    return array
+
+
+def refuse_other_precision(problem: Any, dtype: np.dtype[Any]) -> None:
+    """Raise if the problem stores floating-point arrays narrower than the run: digits were lost when they were made."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(problem):
+        kind = getattr(leaf, "dtype", None)
+        if kind is not None and jax.numpy.issubdtype(kind, np.floating) and np.dtype(kind).itemsize < dtype.itemsize:
+            raise PrecisionError(
+                f"{type(problem).__name__}{jax.tree_util.keystr(path)} is stored as {kind}, and the run is in {dtype}.",
+                "Arrays on a problem have at least the precision of the run.",
+                "JAX makes float32 arrays unless told otherwise, and the digits are lost by then.",
+                f"Give the problem NumPy arrays (numpy.asarray(values, numpy.{dtype})), or ask for dtype=numpy.float32.",
+            )

@@ -1,0 +1,77 @@
+"""Tables and curves for problems and algorithms that JAX can trace."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float
+
+from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.engines.cell import Success
+from pacopt.engines.tabulation import Progress, Tabulation
+from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
+from pacopt.problems.base import AbstractProblem
+
+
+def tabulate(
+    problem: AbstractProblem,
+    algorithm: AbstractAlgorithm,
+    candidates: Mapping[str, npt.ArrayLike],
+    instances: Instances,
+    *,
+    steps: int,
+    dtype: npt.DTypeLike = np.float64,
+    success: Success | None = None,
+    progress: Progress | None = None,
+) -> LossTable:
+    """The loss of every candidate on every instance after `steps` steps.
+
+    Candidates are given by name, one array for each hyperparameter. `success` is an optional predicate of the final
+    point and the instance; `progress` is called with the numbers of finished and of all cells. The table is the same
+    bit for bit however it is cut into tiles if the loss is element-wise; a matrix product sums in an order that
+    depends on the number of its columns, so there the last digits (1e-15 relative in each step) may depend on the
+    number of candidates.
+
+    >>> from pacopt import HeavyBall, VaryingCurvature
+    >>> law = VaryingCurvature.draw(seed=0)
+    >>> candidates = {"step_size": [2e-4, 7e-4], "momentum": [0.9, 0.9]}
+    >>> table = tabulate(law.problem, HeavyBall(), candidates, law.sample(100, seed=1), steps=50)
+    >>> table.shape, table.succeeded().mean(axis=1)
+    ((2, 100), array([1., 1.]))
+    """
+    work = Tabulation.prepare(problem, algorithm, candidates, instances, steps=steps, dtype=dtype, success=success)
+    result = work.collect(work.tiles(), progress)
+    losses = result.losses[:, :, 0]
+    losses.flags.writeable = False
+    return LossTable(
+        losses=losses,
+        start=result.start,
+        candidates=work.candidates,
+        success=result.success,
+        provenance={**work.provenance, "clamped": result.clamped},
+    )
+
+
+def loss_curves(
+    problem: AbstractProblem,
+    algorithm: AbstractAlgorithm,
+    candidates: Mapping[str, npt.ArrayLike],
+    instances: Instances,
+    *,
+    steps: int,
+    at: Iterable[int],
+    dtype: npt.DTypeLike = np.float64,
+) -> Float[np.ndarray[Any, Any], "hyper instance step"]:
+    """The losses at the steps `at` (0 is the start) on the way to `steps`; no iterate is kept.
+
+    >>> from pacopt import GradientDescent, VaryingCurvature
+    >>> law = VaryingCurvature.draw(seed=0)
+    >>> instances = law.sample(9, seed=1)
+    >>> curves = loss_curves(law.problem, GradientDescent(), {"step_size": 2e-4}, instances, steps=20, at=(0, 10, 20))
+    >>> curves.shape, bool(np.all(np.diff(curves) < 0))
+    ((1, 9, 3), True)
+    """
+    work = Tabulation.prepare(problem, algorithm, candidates, instances, steps=steps, dtype=dtype, at=at)
+    return work.collect(work.tiles()).losses

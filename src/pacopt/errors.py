@@ -1,0 +1,55 @@
+"""What goes wrong because of the input, said in four parts: found, needed, why, what to do."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PacoptError(ValueError):
+    """A user's mistake. Its text is the four parts joined; each part is also an attribute."""
+
+    def __init__(self, found: str, needed: str, why: str, remedy: str) -> None:
+        # All four go to `args`, so that the error survives pickling on its way out of a worker process.
+        super().__init__(found, needed, why, remedy)
+        self.found, self.needed, self.why, self.remedy = found, needed, why, remedy
+
+    def __str__(self) -> str:
+        return " ".join(part for part in self.args if part)
+
+
+class InstancesError(PacoptError):
+    """The arrays do not describe a sequence of instances."""
+
+
+class SplitError(PacoptError):
+    """The instances cannot be divided into prior, training and test parts as asked."""
+
+
+class ProblemError(PacoptError):
+    """The start or the loss of a problem is not what a loss table needs."""
+
+
+class AlgorithmError(PacoptError):
+    """An algorithm's `init`, `step` and `read` do not fit together."""
+
+
+class CandidatesError(PacoptError):
+    """The candidates are not hyperparameters of this algorithm."""
+
+
+class PrecisionError(PacoptError):
+    """Something would silently be computed in another precision than was asked for."""
+
+
+class TableError(PacoptError):
+    """The numbers do not form a loss table."""
+
+
+class StorageError(PacoptError):
+    """A stored file is not what its reader needs."""
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """The known name nearest to a misspelt one, as the end of a sentence, or the list of all."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(map(repr, known)) or 'none'}."

@@ -1,0 +1,189 @@
+"""The loss table: what every candidate does on every instance. The algorithms end here and the statistics start."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from pacopt.arrays import frozen, load_npz, save_npz
+from pacopt.errors import StorageError, TableError
+
+Array = np.ndarray[Any, Any]
+#: The version of the stored form.
+SCHEMA = "pacopt.loss-table/1"
+
+
+@dataclass(frozen=True, eq=False)
+class LossTable:
+    """Final losses of M candidates on N instances, beside the loss at each instance's start.
+
+    A loss that is not finite means that the run failed. `success` is the user's own verdict on each run, if there is
+    one. `missing` marks cells that were not evaluated; they count as failed and hold NaN.
+
+    >>> table = LossTable(losses=[[1.0, 0.5], [np.inf, 3.0]], start=[2.0, 2.0])
+    >>> table.shape
+    (2, 2)
+    >>> table.succeeded()
+    array([[ True,  True],
+           [False, False]])
+    """
+
+    losses: Float[Array, "hyper instance"]
+    start: Float[Array, " instance"]
+    candidates: Mapping[str, Float[Array, " hyper"]] = field(default_factory=dict)
+    success: Bool[Array, "hyper instance"] | None = None
+    missing: Bool[Array, "hyper instance"] | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check and freeze the arrays."""
+        losses, start = _real("losses", self.losses), _real("start", self.start)
+        if losses.ndim != 2 or 0 in losses.shape:
+            raise TableError(
+                f"losses has shape {losses.shape}.",
+                "A table has at least one row (candidate) and one column (instance).",
+                "There is nothing to learn from an empty one.",
+                "Pass an array of shape [candidates, instances].",
+            )
+        if start.shape != losses.shape[1:]:
+            raise TableError(
+                f"start has shape {start.shape}, losses has shape {losses.shape}.",
+                f"start holds one loss for each instance: shape {losses.shape[1:]}.",
+                "Final losses are compared with the start of the same instance.",
+                "Check that losses has candidates as rows and instances as columns.",
+            )
+        missing = _mask("missing", self.missing, losses.shape)
+        success = _mask("success", self.success, losses.shape)
+        if missing is not None:
+            losses = frozen(np.where(missing, np.nan, losses))
+            success = None if success is None else frozen(success & ~missing)
+        refuse_bad_losses(losses, start)
+        values = {
+            "losses": losses,
+            "start": start,
+            "candidates": MappingProxyType(_named_candidates(self.candidates, len(losses))),
+            "success": success,
+            "missing": missing,
+            "provenance": MappingProxyType(dict(self.provenance)),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of candidates and the number of instances."""
+        rows, columns = self.losses.shape
+        return rows, columns
+
+    def hyper(self, candidate: int) -> dict[str, float]:
+        """The hyperparameters of one candidate, by name."""
+        return {name: float(values[candidate]) for name, values in self.candidates.items()}
+
+    def succeeded(self, target_ratio: float = 1.0) -> Bool[Array, "hyper instance"]:
+        """The paper's convergence set: where a run ended, finite, at or below `target_ratio` times its start loss."""
+        if not 0.0 < target_ratio <= 1.0:
+            raise TableError(
+                f"target_ratio is {target_ratio}.",
+                "It lies above 0 and at most at 1.",
+                "A run that ends above its start has not succeeded in any sense the theory covers.",
+                "Use 1.0 for 'does not increase the loss', 0.1 for 'reduces it tenfold'.",
+            )
+        # Not losses / start: the two differ on ties. A NaN compares as false.
+        return np.isfinite(self.losses) & (self.losses <= target_ratio * self.start)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as npz, without pickle."""
+        arrays = {"losses": self.losses, "start": self.start}
+        arrays |= {f"candidates.{name}": values for name, values in self.candidates.items()}
+        arrays |= {name: mask for name in ("success", "missing") if (mask := getattr(self, name)) is not None}
+        header = json.dumps({"schema": SCHEMA, "provenance": dict(self.provenance)}, sort_keys=True)
+        save_npz(path, arrays | {"header": np.array(header)})
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "LossTable":
+        """A table written by `save`, checked as if it were new."""
+        arrays = load_npz(path)
+        schema = json.loads(str(arrays["header"]))["schema"] if "header" in arrays else "none"
+        if schema != SCHEMA:
+            raise StorageError(
+                f"{os.fspath(path)} has the schema {schema}.",
+                f"This version of pacopt reads {SCHEMA}.",
+                "Numbers of another layout could be taken for something that they are not.",
+                "Read it with the version of pacopt that wrote it.",
+            )
+        prefix = "candidates."
+        return LossTable(
+            losses=arrays["losses"],
+            start=arrays["start"],
+            candidates={k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)},
+            success=arrays.get("success"),
+            missing=arrays.get("missing"),
+            provenance=json.loads(str(arrays["header"]))["provenance"],
+        )
+
+
+def refuse_bad_losses(losses: Array, start: Array, *, first_instance: int = 0) -> None:
+    """Raise for a start that is negative or not finite and for a negative final loss; name the cell.
+
+    `first_instance` says where a part of a table stands in the whole.
+    """
+    bad = np.flatnonzero(~np.isfinite(start) | (start < 0))
+    if len(bad):
+        raise TableError(
+            f"The start loss of instance {first_instance + bad[0]} is {start[bad[0]]}; {len(bad)} are like this.",
+            "A start loss is finite and not negative.",
+            "Every statement is relative to the start, so without one nothing can be said about the instance.",
+            "Check the data of that instance and the start of the problem; a loss bounded below by "
+            "another value than 0 needs its minimum subtracted (AbstractKnownMinimum).",
+        )
+    rows, columns = np.nonzero(losses < 0)
+    if len(rows):
+        raise TableError(
+            f"The loss of candidate {rows[0]} on instance {first_instance + columns[0]} is "
+            f"{losses[rows[0], columns[0]]}; {len(rows)} are negative.",
+            "Losses are not negative.",
+            "Ratios of losses, on which every certificate rests, mean nothing for negative values.",
+            "Subtract a lower bound in the loss, or give the problem a minimum (AbstractKnownMinimum); if it has one, "
+            "that minimum is too large for this instance.",
+        )
+
+
+def _real(name: str, array: Any) -> Array:
+    result = np.asarray(array)
+    if result.dtype.kind not in "fiu" and result.size:
+        raise TableError(
+            f"{name} holds {result.dtype} values.", "Losses are real numbers.", "", "Pass an array of floats."
+        )
+    return frozen(result, np.float64)
+
+
+def _mask(name: str, array: Any, shape: tuple[int, ...]) -> Array | None:
+    if array is None:
+        return None
+    result = np.asarray(array)
+    if result.dtype != np.bool_ or result.shape != shape:
+        raise TableError(
+            f"{name} is {result.dtype} of shape {result.shape}.",
+            f"It is boolean of shape {shape}, one value for each cell of the table.",
+            "",
+            "Compare explicitly, for example residuals <= tolerance.",
+        )
+    return frozen(result)
+
+
+def _named_candidates(candidates: Mapping[str, Any], rows: int) -> dict[str, Array]:
+    named = {name: _real(f"candidates[{name!r}]", values) for name, values in sorted(candidates.items())}
+    for name, values in named.items():
+        if values.shape != (rows,):
+            raise TableError(
+                f"candidates[{name!r}] has shape {values.shape}, and the table has {rows} rows.",
+                f"Each hyperparameter has one value for each candidate: shape ({rows},).",
+                "Otherwise a row would be certified under another candidate's name.",
+                "Pass the candidates in the order of the rows.",
+            )
+    return named or {"candidate": frozen(np.arange(rows, dtype=np.float64))}

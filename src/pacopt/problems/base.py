@@ -1,0 +1,79 @@
+"""A problem is a start and a loss; whatever else some problems have is a class of its own."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float
+
+#: The variable that is minimised over: any pytree of real arrays.
+Point = Any
+#: One row of `Instances`: the arrays by their names.
+Instance = Mapping[str, Any]
+
+
+class AbstractProblem(eqx.Module):
+    """A family of minimisation problems, one for each instance. Data shared by all instances are fields of the problem.
+
+    >>> import jax.numpy as jnp
+    >>> class LeastSquares(AbstractProblem):
+    ...     def start(self, instance):
+    ...         return jnp.zeros(instance["A"].shape[-1])
+    ...
+    ...     def loss(self, x, instance):
+    ...         return 0.5 * jnp.sum((instance["A"] @ x - instance["b"]) ** 2)
+    """
+
+    @abstractmethod
+    def start(self, instance: Instance) -> Point:
+        """The point from which every algorithm starts on this instance."""
+
+    @abstractmethod
+    def loss(self, x: Point, instance: Instance) -> Float[Array, ""]:
+        """The loss to be minimised over x: one number, not negative unless the minimum is known."""
+
+
+class AbstractKnownMinimum(eqx.Module):
+    """For problems whose minimal loss is known; the table then holds loss - minimum."""
+
+    @abstractmethod
+    def minimum(self, instance: Instance) -> Float[Array, ""]:
+        """The smallest value of the loss on this instance."""
+
+
+class AbstractProximable(eqx.Module):
+    """For losses that are the sum of a smooth part, `smooth`, and a part with a cheap proximal map."""
+
+    @abstractmethod
+    def smooth(self, x: Point, instance: Instance) -> Float[Array, ""]:
+        """The part of the loss that is differentiated."""
+
+    @abstractmethod
+    def prox(self, x: Point, step_size: Float[Array, ""], instance: Instance) -> Point:
+        """The minimiser over y of (the other part at y) + |y - x|^2 / (2 step_size)."""
+
+
+class Objective(eqx.Module):
+    """What an algorithm sees of one instance: loss, gradient and, where the problem has one, the proximal map."""
+
+    problem: AbstractProblem
+    instance: Instance
+
+    def loss(self, x: Point) -> Float[Array, ""]:
+        """The loss at x."""
+        return self.problem.loss(x, self.instance)
+
+    def gradient(self, x: Point) -> Point:
+        """The gradient of the loss at x, or of its smooth part if the problem says which that is."""
+        differentiated = self.problem.smooth if isinstance(self.problem, AbstractProximable) else self.problem.loss
+        return jax.grad(differentiated)(x, self.instance)
+
+    def prox(self, x: Point, step_size: Float[Array, ""]) -> Point:
+        """The proximal map of the other part; only for problems that are `AbstractProximable`."""
+        if not isinstance(self.problem, AbstractProximable):
+            raise TypeError(
+                f"{type(self.problem).__name__} has no proximal map: derive it from AbstractProximable too."
+            )
+        return self.problem.prox(x, step_size, self.instance)

@@ -1,0 +1,83 @@
+"""Disjoint prior, training and test instances: disjoint as rows and disjoint as content."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from pacopt.errors import SplitError
+from pacopt.instances import Instances
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Three parts of the data: `prior` to choose the candidates, `train` to certify, `test` to look at the result.
+
+    A row that stands in two parts is refused, whoever made the parts; `allow_duplicates=True` says that equal rows are
+    separate draws (an instance distribution with atoms) and not a leak.
+    """
+
+    prior: Instances
+    train: Instances
+    test: Instances
+    allow_duplicates: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse content that stands in two parts."""
+        if not self.allow_duplicates:
+            parts = {"prior": self.prior, "train": self.train, "test": self.test}
+            _refuse_overlap({name: (part, np.arange(len(part))) for name, part in parts.items()})
+
+
+def split(
+    instances: Instances, *, prior: int, train: int, test: int, seed: int, allow_duplicates: bool = False
+) -> Split:
+    """A random split with these numbers of instances in each part; rows beyond their sum are left out.
+
+    >>> parts = split(Instances({"b": np.arange(10.0)}), prior=2, train=5, test=3, seed=0)
+    >>> len(parts.prior), len(parts.train), len(parts.test)
+    (2, 5, 3)
+    """
+    sizes = {"prior": prior, "train": train, "test": test}
+    for name, size in sizes.items():
+        least = 1 if name == "train" else 0
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < least:
+            raise SplitError(
+                f"{name}={size!r} was asked for.",
+                f"The size of a part is a whole number, at least {least} for {name}.",
+                "A certificate speaks from the training instances." if least else "",
+                "Give sizes as counts of instances, not as fractions.",
+            )
+    if sum(sizes.values()) > len(instances):
+        raise SplitError(
+            f"prior + train + test = {sum(sizes.values())}, but there are {len(instances)} instances.",
+            "The parts are disjoint, so their sizes add up to at most the number of instances.",
+            "An instance in two parts would void the certificate.",
+            "Reduce a part, or collect more instances.",
+        )
+    order = np.random.default_rng(seed).permutation(len(instances))
+    rows = dict(zip(sizes, np.split(order, np.cumsum(list(sizes.values()))), strict=False))
+    parts = {name: instances[rows[name]] for name in sizes}
+    if not allow_duplicates:
+        _refuse_overlap({name: (parts[name], rows[name]) for name in sizes})
+    # The check above names rows of `instances`; the one in Split would name rows of the parts.
+    return Split(**parts, allow_duplicates=allow_duplicates)
+
+
+def _refuse_overlap(parts: Mapping[str, tuple[Instances, Array]]) -> None:
+    for (one, (left, left_rows)), (other, (right, right_rows)) in combinations(parts.items(), 2):
+        common, i, j = np.intersect1d(left.fingerprints, right.fingerprints, return_indices=True)
+        if len(common):
+            raise SplitError(
+                f"Instance {left_rows[i[0]]} ({one}) and instance {right_rows[j[0]]} ({other}) are the same, "
+                f"and {len(common) - 1} more pairs like this.",
+                "No instance may stand in two parts.",
+                "A certificate holds for candidates chosen without the training instances, and a test shows something "
+                "only on instances that were used for nothing else.",
+                "Remove the duplicates, or, if equal rows are separate draws from your distribution, say so with "
+                "allow_duplicates=True.",
+            )
