@@ -5,7 +5,6 @@ import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from pacopt.errors import StorageError
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray[Any, Any]:
+def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray:
     """A read-only array with these values; a copy, unless the array is read-only already."""
     result = np.asarray(array, dtype=dtype)
     if result.flags.writeable:
@@ -25,7 +24,7 @@ def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarr
     return result
 
 
-def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
     """Write the arrays to exactly this path, whole or not at all.
 
     NumPy's own `savez` takes the names as keyword arguments, so that a field called `file` breaks it, and leaves
@@ -44,10 +43,11 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray[Any, 
         raise
 
 
-def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
+def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """The arrays stored in an npz file; never executes anything that is in it."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise ValueError("it holds a single array without a name")
             return {name: archive[name] for name in archive.files}

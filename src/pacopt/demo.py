@@ -55,4 +55,5 @@ def run_demo(*, seed: int = 0, progress: Progress | None = None) -> Demo:
 
 def _relative(table: LossTable) -> np.ndarray:
     """Final over start loss, with the start in place of a run that failed or ended above it."""
-    return np.where(table.succeeded(), table.losses, table.start) / table.start
+    relative: np.ndarray = np.where(table.succeeded(), table.losses, table.start) / table.start
+    return relative

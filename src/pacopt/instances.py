@@ -13,9 +13,8 @@ import numpy as np
 from pacopt.arrays import frozen, load_npz, save_npz
 from pacopt.errors import InstancesError, suggest
 
-Array = np.ndarray[Any, Any]
 #: What selects several rows: a slice, an array of row numbers, or a boolean mask.
-Rows = slice | Array | Sequence[int]
+Rows = slice | np.ndarray | Sequence[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class Instances:
     2
     """
 
-    fields: Mapping[str, Array]
+    fields: Mapping[str, np.ndarray]
 
     def __post_init__(self) -> None:
         """Check and freeze the fields."""
@@ -54,14 +53,14 @@ class Instances:
     def __len__(self) -> int:
         return len(next(iter(self.fields.values())))
 
-    def __iter__(self) -> Iterator[dict[str, Array]]:
+    def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
         return (self[row] for row in range(len(self)))
 
     @overload
-    def __getitem__(self, rows: int | np.integer[Any]) -> dict[str, Array]: ...
+    def __getitem__(self, rows: int | np.integer[Any]) -> dict[str, np.ndarray]: ...
     @overload
     def __getitem__(self, rows: Rows) -> "Instances": ...
-    def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "dict[str, Array] | Instances":
+    def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "dict[str, np.ndarray] | Instances":
         """One instance as a dict for a row number, else `Instances` with the selected rows."""
         if isinstance(rows, str):
             raise InstancesError(
@@ -106,7 +105,7 @@ class Instances:
         return Instances({name: _read_only(array) for name, array in load_npz(path).items()})
 
     @cached_property
-    def fingerprints(self) -> Array:
+    def fingerprints(self) -> np.ndarray:
         """One content hash for each row, as hexadecimal bytes.
 
         Rows have the same fingerprint exactly if they hold the same numbers under the same names and shapes: the
@@ -130,7 +129,7 @@ class Instances:
         return hashlib.blake2b(self.fingerprints.tobytes(), digest_size=16).hexdigest()
 
 
-def _checked(name: object, array: Any) -> Array:
+def _checked(name: object, array: Any) -> np.ndarray:
     if not isinstance(name, str) or not name or "/" in name or "\0" in name:
         raise InstancesError(
             f"A field is named {name!r}.", "A name is a non-empty string without a slash.", "", "Rename it."
@@ -161,22 +160,23 @@ def _checked(name: object, array: Any) -> Array:
     return frozen(result)
 
 
-def _read_only(array: Array) -> Array:
+def _read_only(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
 
 
-def _header(name: str, array: Array) -> bytes:
+def _header(name: str, array: np.ndarray) -> bytes:
     return f"{name}\0{array.shape[1:]}\0".encode()
 
 
-def _canonical(array: Array) -> tuple[Array, Array | None]:
+def _canonical(array: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """The values as little-endian doubles, and for integers what a double cannot hold of them."""
     if array.dtype.kind == "c":
         return np.ascontiguousarray(array, dtype="<c16") + 0.0, None
     # Adding zero turns -0.0 into 0.0: equal numbers, equal fingerprints.
     values = np.ascontiguousarray(array, dtype="<f8") + 0.0
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        # Beyond 2^53 neighbouring integers share a double; they differ in their low bits.
-        return values, np.where(np.abs(values) > 2.0**53, array & array.dtype.type(0xFFFF), 0).astype("<u2")
+        # Beyond 2^53 several integers share a double; they differ from it in their low bits.
+        low = array & array.dtype.type(0xFFFF)
+        return values, (low.astype("<f8") - np.mod(values, 0x10000)).astype("<i4")
     return values, None

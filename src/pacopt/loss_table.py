@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float
 from pacopt.arrays import frozen, load_npz, save_npz
 from pacopt.errors import StorageError, TableError
 
-Array = np.ndarray[Any, Any]
 #: The version of the stored form.
 SCHEMA = "pacopt.loss-table/1"
 
@@ -33,11 +32,11 @@ class LossTable:
            [False, False]])
     """
 
-    losses: Float[Array, "hyper instance"]
-    start: Float[Array, " instance"]
-    candidates: Mapping[str, Float[Array, " hyper"]] = field(default_factory=dict)
-    success: Bool[Array, "hyper instance"] | None = None
-    missing: Bool[Array, "hyper instance"] | None = None
+    losses: Float[np.ndarray, "hyper instance"]
+    start: Float[np.ndarray, " instance"]
+    candidates: Mapping[str, Float[np.ndarray, " hyper"]] = field(default_factory=dict)
+    success: Bool[np.ndarray, "hyper instance"] | None = None
+    missing: Bool[np.ndarray, "hyper instance"] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,7 +83,7 @@ class LossTable:
         """The hyperparameters of one candidate, by name."""
         return {name: float(values[candidate]) for name, values in self.candidates.items()}
 
-    def succeeded(self, target_ratio: float = 1.0) -> Bool[Array, "hyper instance"]:
+    def succeeded(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
         """The paper's convergence set: where a run ended, finite, at or below `target_ratio` times its start loss."""
         if not 0.0 < target_ratio <= 1.0:
             raise TableError(
@@ -94,7 +93,8 @@ class LossTable:
                 "Use 1.0 for 'does not increase the loss', 0.1 for 'reduces it tenfold'.",
             )
         # Not losses / start: the two differ on ties. A NaN compares as false.
-        return np.isfinite(self.losses) & (self.losses <= target_ratio * self.start)
+        success: np.ndarray = np.isfinite(self.losses) & (self.losses <= target_ratio * self.start)
+        return success
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as npz, without pickle."""
@@ -127,7 +127,7 @@ class LossTable:
         )
 
 
-def refuse_bad_losses(losses: Array, start: Array, *, first_instance: int = 0) -> None:
+def refuse_bad_losses(losses: np.ndarray, start: np.ndarray, *, first_instance: int = 0) -> None:
     """Raise for a start that is negative or not finite and for a negative final loss; name the cell.
 
     `first_instance` says where a part of a table stands in the whole.
@@ -153,7 +153,7 @@ def refuse_bad_losses(losses: Array, start: Array, *, first_instance: int = 0) -
         )
 
 
-def _real(name: str, array: Any) -> Array:
+def _real(name: str, array: Any) -> np.ndarray:
     result = np.asarray(array)
     if result.dtype.kind not in "fiu" and result.size:
         raise TableError(
@@ -162,7 +162,7 @@ def _real(name: str, array: Any) -> Array:
     return frozen(result, np.float64)
 
 
-def _mask(name: str, array: Any, shape: tuple[int, ...]) -> Array | None:
+def _mask(name: str, array: Any, shape: tuple[int, ...]) -> np.ndarray | None:
     if array is None:
         return None
     result = np.asarray(array)
@@ -176,7 +176,7 @@ def _mask(name: str, array: Any, shape: tuple[int, ...]) -> Array | None:
     return frozen(result)
 
 
-def _named_candidates(candidates: Mapping[str, Any], rows: int) -> dict[str, Array]:
+def _named_candidates(candidates: Mapping[str, Any], rows: int) -> dict[str, np.ndarray]:
     named = {name: _real(f"candidates[{name!r}]", values) for name, values in sorted(candidates.items())}
     for name, values in named.items():
         if values.shape != (rows,):

@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from pacopt.errors import SplitError
 from pacopt.instances import Instances
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def split(
     return Split(**parts, allow_duplicates=allow_duplicates)
 
 
-def _refuse_overlap(parts: Mapping[str, tuple[Instances, Array]]) -> None:
+def _refuse_overlap(parts: Mapping[str, tuple[Instances, np.ndarray]]) -> None:
     for (one, (left, left_rows)), (other, (right, right_rows)) in combinations(parts.items(), 2):
         common, i, j = np.intersect1d(left.fingerprints, right.fingerprints, return_indices=True)
         if len(common):

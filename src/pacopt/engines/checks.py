@@ -1,21 +1,19 @@
 """Everything that can be refused before anything long starts."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.arrays import frozen
 from pacopt.engines.cell import Cell
+from pacopt.engines.precision import shape_of
 from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
 from pacopt.instances import Instances
-from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, Objective
-
-Array = np.ndarray[Any, Any]
+from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Objective
 
 
 def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
@@ -25,7 +23,7 @@ def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
         if not isinstance(value, base):
             called = isinstance(value, type) and issubclass(value, base)
             raise error(
-                f"{value!r} was given.",
+                f"{value} was given." if isinstance(value, type) else f"A {type(value).__name__} was given.",
                 f"An object of type {base.__name__} is needed.",
                 "",
                 f"Call the class: {value.__name__}()." if called else f"Make it one: pacopt.{base.__name__}.",
@@ -51,7 +49,7 @@ def checked_steps(steps: Any) -> int:
     return int(steps)
 
 
-def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, Any]) -> dict[str, Array]:
+def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The candidates as one float64 array for each hyperparameter; a single number stands for one candidate."""
     declared = type(algorithm).hyperparameters
     name = type(algorithm).__name__
@@ -106,36 +104,39 @@ def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
 def state_of(cell: Cell, hyper: Any, instance: Any, dtype: np.dtype[Any]) -> list[jax.ShapeDtypeStruct]:
     """The arrays that one run carries, found without running it; raises if problem and algorithm do not fit."""
     problem, algorithm = cell.problem, cell.algorithm
-    names = {"problem": type(problem).__name__, "algorithm": type(algorithm).__name__}
     objective = Objective(problem, instance)
 
-    with _explained(ProblemError, f"{names['problem']}.start", instance):
-        x = jax.eval_shape(cell.start_point, instance)
-    for leaf in jax.tree.leaves(x) or [None]:
-        if leaf is None or leaf.dtype != dtype:
-            raise ProblemError(
-                f"{names['problem']}.start returns {_describe(x)}.",
-                f"The start is made of {dtype} arrays.",
-                "Gradients exist for real numbers only, and another precision would enter the table silently.",
-                "Use jax.numpy.zeros(n), which has the precision of the run, and no integer or fixed dtype.",
-            )
-    for function in [problem.loss] + ([problem.smooth] if hasattr(problem, "smooth") else []):
-        with _explained(ProblemError, f"{names['problem']}.{function.__name__} at a start of {_describe(x)}", instance):
-            _refuse_no_number(jax.eval_shape(function, x, instance), f"{names['problem']}.{function.__name__}", dtype)
-    if isinstance(problem, AbstractKnownMinimum):
-        with _explained(ProblemError, f"{names['problem']}.minimum", instance):
-            _refuse_no_number(jax.eval_shape(problem.minimum, instance), f"{names['problem']}.minimum", dtype)
+    def shape(error: type[PacoptError], owner: Any, function: Any, *arguments: Any, note: str = "") -> Any:
+        name = f"{type(owner).__name__}.{function.__name__}"
+        with _explained(error, name + note, instance if owner is problem else hyper):
+            return shape_of(function, *arguments, dtype=dtype, name=name)
 
-    with _explained(AlgorithmError, f"{names['algorithm']}.init", hyper):
-        state = jax.eval_shape(lambda x: jax.tree.map(jnp.asarray, algorithm.init(x, hyper, objective)), x)
-    with _explained(AlgorithmError, f"{names['algorithm']}.step", hyper):
-        after = jax.eval_shape(lambda state: algorithm.step(state, hyper, objective), state)
-    _refuse_change(f"{names['algorithm']}.step", "the state it was given", state, after)
-    with _explained(AlgorithmError, f"{names['algorithm']}.read", hyper):
-        _refuse_change(f"{names['algorithm']}.read", "a point like the start", x, jax.eval_shape(algorithm.read, state))
+    x = shape(ProblemError, problem, problem.start, instance)
+    leaves = jax.tree.leaves(x)
+    if not leaves or any(getattr(leaf, "dtype", None) != dtype for leaf in leaves):
+        raise ProblemError(
+            f"{type(problem).__name__}.start returns {_describe(x)}.",
+            f"The start is made of {dtype} arrays.",
+            "Gradients exist for real numbers only, and another precision would enter the table silently.",
+            "Use jax.numpy.zeros(n), which has the precision of the run, and no integer or fixed dtype.",
+        )
+    at_start = f" at a start of {_describe(x)}"
+    _refuse_no_number(problem.loss, shape(ProblemError, problem, problem.loss, x, instance, note=at_start), dtype)
+    if isinstance(problem, AbstractProximable):
+        _refuse_no_number(
+            problem.smooth, shape(ProblemError, problem, problem.smooth, x, instance, note=at_start), dtype
+        )
+    if isinstance(problem, AbstractKnownMinimum):
+        _refuse_no_number(problem.minimum, shape(ProblemError, problem, problem.minimum, instance), dtype)
+
+    state = shape(AlgorithmError, algorithm, algorithm.init, x, hyper, objective)
+    after = shape(AlgorithmError, algorithm, algorithm.step, state, hyper, objective)
+    _refuse_change(f"{type(algorithm).__name__}.step", "the state it was given", state, after)
+    point = shape(AlgorithmError, algorithm, algorithm.read, state)
+    _refuse_change(f"{type(algorithm).__name__}.read", "a point like the start", x, point)
     if cell.success is not None:
         with _explained(ProblemError, "The success predicate", instance):
-            verdict = jax.eval_shape(cell.success, x, instance)
+            verdict = shape_of(cell.success, x, instance, dtype=dtype, name="the success predicate")
         if getattr(verdict, "shape", None) != () or verdict.dtype != np.bool_:
             raise ProblemError(
                 f"The success predicate returns {_describe(verdict)}.",
@@ -146,10 +147,10 @@ def state_of(cell: Cell, hyper: Any, instance: Any, dtype: np.dtype[Any]) -> lis
     return jax.tree.leaves(state)
 
 
-def _refuse_no_number(value: Any, name: str, dtype: np.dtype[Any]) -> None:
+def _refuse_no_number(method: Any, value: Any, dtype: np.dtype[Any]) -> None:
     if getattr(value, "shape", None) != () or value.dtype != dtype:
         raise ProblemError(
-            f"{name} returns {_describe(value)}.",
+            f"{type(method.__self__).__name__}.{method.__name__} returns {_describe(value)}.",
             f"A loss is a single {dtype} number.",
             "It is differentiated, compared and averaged.",
             "Reduce an array with jax.numpy.sum or mean, and make integers real before the last operation.",
@@ -175,9 +176,7 @@ def _describe(tree: Any) -> str:
 
 
 @contextmanager
-def _explained(
-    error: Callable[[str, str, str, str], PacoptError], place: str, names: Mapping[str, Any]
-) -> Iterator[None]:
+def _explained(error: type[PacoptError], place: str, names: Mapping[str, Any]) -> Iterator[None]:
     """Turn what a user's function raises while it is traced into an error that says where and what to do."""
     try:
         yield

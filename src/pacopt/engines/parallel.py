@@ -13,13 +13,10 @@ Result = TypeVar("Result")
 def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *, workers: int) -> Iterator[Result]:
     """The results of solve(key, position) for all keys, in order.
 
-    The first is computed alone, so that compilation happens once and not in every thread. At most twice as many as
-    there are workers are submitted ahead of the one that is waited for: memory stays bounded, and whoever stops
-    asking (an error, Ctrl-C, a closed generator) leaves nothing running but what was under way.
+    At most twice as many as there are workers are submitted ahead of the one that is waited for: memory stays bounded,
+    and whoever stops asking (an error, Ctrl-C, a closed generator) leaves nothing running but what was under way.
     """
-    for first in keys[:1]:
-        yield solve(first, 0)
-    rest = iter(enumerate(keys[1:], start=1))
+    rest = iter(enumerate(keys))
     pool = ThreadPoolExecutor(workers, thread_name_prefix="pacopt")
     pending: deque[Future[Result]] = deque()
     try:

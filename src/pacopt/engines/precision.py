@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from pacopt.errors import PrecisionError
 
-Array = np.ndarray[Any, Any]
-
 
 def working_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """float64 or float32, whatever way it was written."""
@@ -32,7 +30,7 @@ def precision(dtype: np.dtype[Any]) -> AbstractContextManager[None]:
     return context
 
 
-def in_precision(name: str, array: Array, dtype: np.dtype[Any]) -> Array:
+def in_precision(name: str, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """Instance data or candidates as the run will see them; widening is exact, and integers stay integers."""
     if array.dtype.kind == "f":
         return array.astype(dtype, copy=False)
@@ -48,14 +46,26 @@ def in_precision(name: str, array: Array, dtype: np.dtype[Any]) -> Array:
     return array
 
 
-def refuse_other_precision(problem: Any, dtype: np.dtype[Any]) -> None:
-    """Raise if the problem stores floating-point arrays narrower than the run: digits were lost when they were made."""
+def refuse_narrow_fields(problem: Any, dtype: np.dtype[Any]) -> None:
+    """Raise if the problem stores real arrays narrower than the run: digits were lost when they were made."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(problem):
-        kind = getattr(leaf, "dtype", None)
-        if kind is not None and jax.numpy.issubdtype(kind, np.floating) and np.dtype(kind).itemsize < dtype.itemsize:
-            raise PrecisionError(
-                f"{type(problem).__name__}{jax.tree_util.keystr(path)} is stored as {kind}, and the run is in {dtype}.",
-                "Arrays on a problem have at least the precision of the run.",
-                "JAX makes float32 arrays unless told otherwise, and the digits are lost by then.",
-                f"Give the problem NumPy arrays (numpy.asarray(values, numpy.{dtype})), or ask for dtype=numpy.float32.",
-            )
+        _refuse_narrow(leaf, f"{type(problem).__name__}{jax.tree_util.keystr(path)}", dtype)
+
+
+def shape_of(function: Any, *arguments: Any, dtype: np.dtype[Any], name: str) -> Any:
+    """The shapes that a function returns, found by tracing; raises if it uses an outside array that is narrower."""
+    traced, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    for constant in traced.consts:
+        _refuse_narrow(constant, f"An array that {name} uses without being given it", dtype)
+    return shape
+
+
+def _refuse_narrow(value: Any, name: str, dtype: np.dtype[Any]) -> None:
+    kind = getattr(value, "dtype", None)
+    if kind is not None and jax.numpy.issubdtype(kind, np.floating) and np.dtype(kind).itemsize < dtype.itemsize:
+        raise PrecisionError(
+            f"{name} is {kind}, and the run is in {dtype}.",
+            "Arrays that a run uses have at least its precision.",
+            "JAX makes float32 arrays unless told otherwise, and the digits are lost by then.",
+            f"Give the problem NumPy arrays (numpy.asarray(values, numpy.{dtype})), or ask for numpy.float32.",
+        )

@@ -16,7 +16,7 @@ from pacopt.instances import Instances
 
 
 def provenance(
-    cell: Cell, candidates: dict[str, np.ndarray[Any, Any]], instances: Instances, dtype: np.dtype[Any]
+    cell: Cell, candidates: dict[str, np.ndarray], instances: Instances, dtype: np.dtype[Any]
 ) -> dict[str, Any]:
     """A JSON value that says what was run on what, in which versions."""
     return {

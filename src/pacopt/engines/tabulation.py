@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines.cell import Cell, Outcome, Success
 from pacopt.engines.checks import check_kinds, checked_at, checked_candidates, checked_steps, state_of
 from pacopt.engines.parallel import ordered_results
-from pacopt.engines.precision import in_precision, precision, refuse_other_precision, working_type
+from pacopt.engines.precision import in_precision, precision, refuse_narrow_fields, working_type
 from pacopt.engines.provenance import digest, provenance
 from pacopt.engines.tiling import Tiling, plan_tiles
 from pacopt.errors import TableError
@@ -24,7 +25,6 @@ from pacopt.instances import Instances
 from pacopt.loss_table import refuse_bad_losses
 from pacopt.problems.base import AbstractProblem
 
-Array = np.ndarray[Any, Any]
 #: Called with the number of finished cells and the number of all.
 Progress = Callable[[int, int], None]
 
@@ -39,9 +39,9 @@ class Tile:
 
     job: str
     first: int
-    losses: Array  # [candidate, instance, recorded step]
-    start: Array  # [instance]
-    success: Array | None  # [candidate, instance]
+    losses: np.ndarray  # [candidate, instance, recorded step]
+    start: np.ndarray  # [instance]
+    success: np.ndarray | None  # [candidate, instance]
     clamped: int
 
 
@@ -49,9 +49,9 @@ class Tile:
 class Collected:
     """The tiles of a table put together."""
 
-    losses: Array  # [candidate, instance, recorded step]
-    start: Array  # [instance]
-    success: Array | None  # [candidate, instance]
+    losses: np.ndarray  # [candidate, instance, recorded step]
+    start: np.ndarray  # [instance]
+    success: np.ndarray | None  # [candidate, instance]
     clamped: int
 
 
@@ -71,7 +71,7 @@ class Tabulation:
     """
 
     cell: Cell
-    candidates: Mapping[str, Array]
+    candidates: Mapping[str, np.ndarray]
     instances: Instances
     dtype: np.dtype[Any]
     tiling: Tiling
@@ -93,7 +93,7 @@ class Tabulation:
         check_kinds(problem, algorithm, instances)
         values = checked_candidates(algorithm, candidates)
         steps, dtype = checked_steps(steps), working_type(dtype)
-        refuse_other_precision(problem, dtype)
+        refuse_narrow_fields(problem, dtype)
         cell = Cell(problem, algorithm, steps, checked_at(at, steps), success)
         with precision(dtype):
             hyper = {name: jax.numpy.asarray(array[0], dtype) for name, array in values.items()}
@@ -129,12 +129,20 @@ class Tabulation:
         with precision(self.dtype):
             shared = [jax.device_put((arrays, hypers), device) for device in devices]
 
+        compiled = threading.Event()
+
         def solve(first: int, position: int) -> Tile:
+            # The first tile compiles for all; the call returns before the tile is finished.
+            if position > 0:
+                compiled.wait()
             lane = position % len(devices)
-            with precision(self.dtype):
-                batches = jax.device_put(self._batches(first), devices[lane])
-                start, outcome = jax.tree.map(np.asarray, _run_tile(rest, *shared[lane], batches))
-            return self._tile(job, first, start, outcome)
+            try:
+                with precision(self.dtype):
+                    batches = jax.device_put(self._batches(first), devices[lane])
+                    result = _run_tile(rest, *shared[lane], batches)
+            finally:
+                compiled.set()
+            return self._tile(job, first, *jax.tree.map(np.asarray, result))
 
         return ordered_results(solve, firsts, workers=max(len(devices), len(os.sched_getaffinity(0))))
 
@@ -169,21 +177,22 @@ class Tabulation:
             )
         return Collected(losses, start, success, clamped)
 
-    def _batches(self, first: int) -> dict[str, Array]:
+    def _batches(self, first: int) -> dict[str, np.ndarray]:
         """The instances of a tile as [group, lane, ...]; one that reaches past the end repeats the last instance."""
         columns = np.minimum(np.arange(first, first + self.tiling.span), self.tiling.columns - 1)
         columns = columns.reshape(self.tiling.groups, self.tiling.lanes)
         return {name: in_precision(name, array[columns], self.dtype) for name, array in self.instances.fields.items()}
 
-    def _tile(self, job: str, first: int, start: Array, outcome: Outcome) -> Tile:
+    def _tile(self, job: str, first: int, start: np.ndarray, outcome: Outcome) -> Tile:
         """The tile without what was repeated, checked."""
         width = min(self.tiling.span, self.tiling.columns - first)
 
-        def cut(array: Any) -> Array:
+        def cut(array: Any) -> np.ndarray:
             """From [group, block, lane, candidate, ...] to [candidate, instance, ...]."""
-            by_candidate = np.moveaxis(array, (1, 3), (0, 1))
+            by_candidate: np.ndarray = np.moveaxis(array, (1, 3), (0, 1))
             rows, columns = self.tiling.blocks * self.tiling.block, self.tiling.span
-            return by_candidate.reshape(rows, columns, *array.shape[4:])[: self.tiling.rows, :width]
+            whole: np.ndarray = by_candidate.reshape(rows, columns, *array.shape[4:])
+            return whole[: self.tiling.rows, :width]
 
         losses, start = cut(outcome.losses).astype(np.float64), start.reshape(-1)[:width].astype(np.float64)
         for step in range(losses.shape[2]):

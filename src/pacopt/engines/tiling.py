@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 #: The states of all runs that step together fill at most this much. `benchmarks/tiles.py` measures it: the time for a
-#: step is flat from 32 to 256 KiB on a core with 512 KiB of L2 cache, and grows on both sides.
+#: step is flat from 32 to 128 KiB on a core with 512 KiB of L2 cache, and grows beyond.
 CACHE_BYTES = 128 * 1024
 #: State elements times steps in one tile: some 10 ms, a hundred times the cost of starting it.
 TILE_WORK = 2**26
@@ -58,7 +58,9 @@ def plan_tiles(
         ceil(columns * instance_bytes / TILE_BYTES),
         min(LEAST_TILES, ceil(work / LEAST_WORK)),
     )
-    span = ceil(columns / min(columns, parts))
+    most = ceil(columns / min(columns, parts))
+    # Of the sizes a little below that, the one that reaches least past the end.
+    span = min(range(most, most - most // 4 - 1, -1), key=lambda size: ceil(columns / size) * size)
     groups = ceil(span / max(1, CACHE_BYTES // max(1, block * state_bytes + instance_bytes)))
     lanes = ceil(span / groups)
     return Tiling(rows, columns, blocks=blocks, block=block, groups=ceil(span / lanes), lanes=lanes)

@@ -1,7 +1,6 @@
 """Tables and curves for problems and algorithms that JAX can trace."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +28,11 @@ def tabulate(
     """The loss of every candidate on every instance after `steps` steps.
 
     Candidates are given by name, one array for each hyperparameter. `success` is an optional predicate of the final
-    point and the instance; `progress` is called with the numbers of finished and of all cells. The table is the same
-    bit for bit however it is cut into tiles if the loss is element-wise; a matrix product sums in an order that
-    depends on the number of its columns, so there the last digits (1e-15 relative in each step) may depend on the
-    number of candidates.
+    point and the instance; `progress` is called with the numbers of finished and of all cells.
+
+    The same call gives the same bits on the same machine, with any number of threads and devices. A table with another
+    number of candidates or instances may differ in the last digits (1e-12 of the larger of loss and start): for each
+    shape the compiler decides anew which products and sums share one rounding.
 
     >>> from pacopt import HeavyBall, VaryingCurvature
     >>> law = VaryingCurvature.draw(seed=0)
@@ -63,7 +63,7 @@ def loss_curves(
     steps: int,
     at: Iterable[int],
     dtype: npt.DTypeLike = np.float64,
-) -> Float[np.ndarray[Any, Any], "hyper instance step"]:
+) -> Float[np.ndarray, "hyper instance step"]:
     """The losses at the steps `at` (0 is the start) on the way to `steps`; no iterate is kept.
 
     >>> from pacopt import GradientDescent, VaryingCurvature

@@ -1,7 +1,6 @@
 """The two random families of quadratics of Sucker & Ochs (2023, App. B.2), with their closed forms."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -10,24 +9,24 @@ from pacopt.arrays import frozen
 from pacopt.instances import Instances
 from pacopt.problems.quadratic import DiagonalQuadratic, SharedQuadratic
 
-Array = np.ndarray[Any, Any]
-
 
 @dataclass(frozen=True, eq=False)
 class GaussianVector:
     """The right-hand side b ~ N(mean, factor' factor), and the law of the start loss 1/2 |b|^2 of x0 = 0."""
 
-    mean: Float[Array, " n"]
-    factor: Float[Array, "n n"]
+    mean: Float[np.ndarray, " n"]
+    factor: Float[np.ndarray, "n n"]
 
     @property
-    def covariance(self) -> Float[Array, "n n"]:
+    def covariance(self) -> Float[np.ndarray, "n n"]:
         """Sigma = factor' factor."""
-        return self.factor.T @ self.factor
+        covariance: np.ndarray = self.factor.T @ self.factor
+        return covariance
 
-    def sample(self, count: int, rng: np.random.Generator) -> Float[Array, "count n"]:
+    def sample(self, count: int, rng: np.random.Generator) -> Float[np.ndarray, "count n"]:
         """Independent draws of b."""
-        return self.mean + rng.standard_normal((count, len(self.mean))) @ self.factor
+        draws: np.ndarray = self.mean + rng.standard_normal((count, len(self.mean))) @ self.factor
+        return draws
 
     def mean_start_loss(self) -> float:
         """E l0 = (|m|^2 + tr Sigma) / 2."""
@@ -53,7 +52,7 @@ class GaussianVector:
 class FixedCurvature:
     """All instances share one dense square matrix; an instance is its right-hand side."""
 
-    A: Float[Array, "n n"]
+    A: Float[np.ndarray, "n n"]
     right_hand_side: GaussianVector
 
     @staticmethod
@@ -114,7 +113,7 @@ class VaryingCurvature:
         return Instances({"diagonal": rng.permuted(ordered, axis=1), "b": b})
 
 
-def _uniform(rng: np.random.Generator, bound: int, shape: tuple[int, ...], integer: bool) -> Array:
+def _uniform(rng: np.random.Generator, bound: int, shape: tuple[int, ...], integer: bool) -> np.ndarray:
     if integer:
         return rng.integers(-bound, bound, size=shape, endpoint=True).astype(np.float64)
     return rng.uniform(-bound, bound, size=shape)

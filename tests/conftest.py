@@ -1,0 +1,25 @@
+"""Tests run with annotations checked inside the package, and with JAX as a user finds it: float32 by default.
+
+What takes a user's own values (instances, tables, the public verbs) is not wrapped: it has errors of its own, and
+they are what is tested.
+"""
+
+import jaxtyping
+
+INSIDE = ["problems", "algorithms", "engines.cell", "engines.parallel", "engines.precision", "engines.tiling"]
+jaxtyping.install_import_hook([f"pacopt.{name}" for name in INSIDE], "beartype.beartype")
+
+import hypothesis  # noqa: E402
+import jax  # noqa: E402
+import pytest  # noqa: E402
+
+jax.config.update("jax_numpy_rank_promotion", "raise")
+hypothesis.settings.register_profile("house", deadline=None, max_examples=25, derandomize=True)
+hypothesis.settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True)
+def jax_settings_stay_as_they_are():
+    before = dict(jax.config.values)
+    yield
+    assert dict(jax.config.values) == before

@@ -1,0 +1,44 @@
+"""Every Python block of the documents runs, as one script from top to bottom of its page; so does every doctest."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import pacopt
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MODULES = [info.name for info in pkgutil.walk_packages(pacopt.__path__, "pacopt.")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_runs_as_printed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    namespace = {"__name__": page.stem}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_in_docstrings_are_true(name):
+    module = importlib.import_module(name)
+    results = doctest.testmod(module, extraglobs={"np": np, "jnp": jnp, "pacopt": pacopt})
+    assert results.failed == 0
+
+
+def test_every_command_of_the_readme_is_a_target_or_a_command():
+    makefile = (ROOT / "Makefile").read_text()
+    shell = "\n".join(
+        re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    )
+    targets = re.findall(r"^make (\w+)", shell, flags=re.MULTILINE)
+    assert {"demo", "test"} <= set(targets)
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)

@@ -1,0 +1,195 @@
+"""A user's mistakes, each answered before anything long starts."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import pacopt
+from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PrecisionError, ProblemError, TableError
+
+INSTANCES = pacopt.Instances({"b": np.arange(12.0).reshape(4, 3)})
+OUTSIDE = jnp.ones(3)  # float32: JAX's default
+
+
+def problem(start=lambda i: jnp.zeros(3), loss=lambda x, i: jnp.sum((x - i["b"]) ** 2)):
+    class Mine(pacopt.AbstractProblem):
+        def start(self, instance):
+            return start(instance)
+
+        def loss(self, x, instance):
+            return loss(x, instance)
+
+    return Mine()
+
+
+def algorithm(init=lambda x, h, o: x, step=lambda s, h, o: s - h["rate"] * o.gradient(s), read=lambda s: s):
+    class Mine(pacopt.AbstractAlgorithm):
+        hyperparameters = {"rate": pacopt.Interval(0.0, 1.0)}
+
+        def init(self, x, hyper, objective):
+            return init(x, hyper, objective)
+
+        def step(self, state, hyper, objective):
+            return step(state, hyper, objective)
+
+        def read(self, state):
+            return read(state)
+
+    return Mine()
+
+
+PLAIN, DESCENT = problem(), algorithm()
+
+
+def prepare(problem=PLAIN, algorithm=DESCENT, candidates=None, instances=INSTANCES, steps=5, **options):
+    """Only `prepare`: nothing is compiled or run."""
+    candidates = {"rate": [0.1, 0.2]} if candidates is None else candidates
+    return pacopt.Tabulation.prepare(problem, algorithm, candidates, instances, steps=steps, **options)
+
+
+class Stored(pacopt.AbstractProblem):
+    A: jax.Array
+
+    def start(self, instance):
+        return jnp.zeros(3)
+
+    def loss(self, x, instance):
+        return jnp.sum((self.A * x - instance["b"]) ** 2)
+
+
+MISTAKES = {
+    "a loss that is a vector": (
+        lambda: prepare(problem(loss=lambda x, i: (x - i["b"]) ** 2)),
+        ProblemError,
+        r"Mine.loss returns float64\[3\]. A loss is a single float64 number",
+    ),
+    "an integer loss": (lambda: prepare(problem(loss=lambda x, i: jnp.sum(x > 0))), ProblemError, "returns int64"),
+    "a loss that is a tuple": (
+        lambda: prepare(problem(loss=lambda x, i: (jnp.sum(x), jnp.sum(x)))),
+        ProblemError,
+        "single float64",
+    ),
+    "an integer start": (
+        lambda: prepare(problem(start=lambda i: jnp.zeros(3, int))),
+        ProblemError,
+        r"start returns int64\[3\]",
+    ),
+    "a float32 start": (
+        lambda: prepare(problem(start=lambda i: jnp.zeros(3, jnp.float32))),
+        ProblemError,
+        r"start returns float32\[3\]",
+    ),
+    "no start": (lambda: prepare(problem(start=lambda i: None)), ProblemError, "start returns nothing"),
+    "a start of the wrong shape": (
+        lambda: prepare(problem(start=lambda i: jnp.zeros(4))),
+        ProblemError,
+        r"Mine.loss at a start of float64\[4\] fails.*\(4,\), \(3,\)",
+    ),
+    "a field that does not exist": (
+        lambda: prepare(problem(loss=lambda x, i: jnp.sum(x - i["bb"]))),
+        ProblemError,
+        "asks for 'bb'.*did you mean 'b'",
+    ),
+    "a Python branch on a traced value": (
+        lambda: prepare(problem(loss=lambda x, i: jnp.sum(x) if x[0] > 0 else jnp.sum(-x))),
+        ProblemError,
+        "jax.numpy.where",
+    ),
+    "a float32 array on the problem": (lambda: prepare(Stored(jnp.ones(3))), PrecisionError, "Stored.A is float32"),
+    "a float32 array from outside": (
+        lambda: prepare(problem(loss=lambda x, i: jnp.sum((OUTSIDE * x - i["b"]) ** 2))),
+        PrecisionError,
+        "Mine.loss uses without being given it is float32",
+    ),
+    "a class in place of a problem": (lambda: prepare(Stored), ProblemError, r"Call the class: Stored\(\)"),
+    "a function in place of an algorithm": (lambda: prepare(algorithm=len), AlgorithmError, "AbstractAlgorithm"),
+    "a dict in place of instances": (
+        lambda: prepare(instances={"b": np.ones((3, 3))}),
+        InstancesError,
+        "A dict was given.*pacopt.Instances",
+    ),
+    "no instances": (lambda: prepare(instances=INSTANCES[:0]), InstancesError, "no instances"),
+    "no steps": (lambda: prepare(steps=0), AlgorithmError, "steps is 0"),
+    "half a step": (lambda: prepare(steps=2.5), AlgorithmError, "whole number"),
+    "no candidates": (lambda: prepare(candidates={"rate": []}), CandidatesError, "at least one"),
+    "an unknown hyperparameter": (
+        lambda: prepare(candidates={"rates": [0.1]}),
+        CandidatesError,
+        "no hyperparameter 'rates'.*did you mean 'rate'",
+    ),
+    "a forgotten hyperparameter": (lambda: prepare(candidates={}), CandidatesError, "no values for 'rate'"),
+    "a hyperparameter that is a matrix": (
+        lambda: prepare(candidates={"rate": np.ones((2, 2))}),
+        CandidatesError,
+        "list of numbers",
+    ),
+    "a hyperparameter that is NaN": (
+        lambda: prepare(candidates={"rate": [0.1, np.nan]}),
+        CandidatesError,
+        "candidate 1 is nan",
+    ),
+    "half precision": (lambda: prepare(dtype=np.float16), PrecisionError, "float64 or float32"),
+    "a state that changes its shape": (
+        lambda: prepare(algorithm=algorithm(step=lambda s, h, o: jnp.append(s, 0.0))),
+        AlgorithmError,
+        r"step returns float64\[4\].*the state it was given: float64\[3\]",
+    ),
+    "a state that changes its structure": (
+        lambda: prepare(algorithm=algorithm(step=lambda s, h, o: (s, s))),
+        AlgorithmError,
+        "Give `init` the structure",
+    ),
+    "a read that returns no point": (
+        lambda: prepare(algorithm=algorithm(read=lambda s: jnp.sum(s))),
+        AlgorithmError,
+        "a point like the start",
+    ),
+    "an undeclared hyperparameter in a step": (
+        lambda: prepare(algorithm=algorithm(step=lambda s, h, o: s * h["momentum"])),
+        AlgorithmError,
+        "Mine.step asks for 'momentum'",
+    ),
+    "a predicate that returns a vector": (lambda: prepare(success=lambda x, i: x > 0), ProblemError, "one boolean"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_before_anything_runs(mistake):
+    attempt, error, message = MISTAKES[mistake]
+    with pytest.raises(error, match=message):
+        attempt()
+
+
+def test_candidates_of_unequal_number_are_refused():
+    with pytest.raises(CandidatesError, match=r"\(2,\).*\(3,\)"):
+        pacopt.Tabulation.prepare(
+            problem(), pacopt.HeavyBall(), {"step_size": [1, 2], "momentum": [0, 0, 0]}, INSTANCES, steps=1
+        )
+
+
+def test_a_negative_loss_is_found_in_the_first_tile_and_named():
+    falling = problem(loss=lambda x, i: jnp.sum(i["b"] * x) + 1.0)
+    tiles = prepare(falling, candidates={"rate": [0.0, 0.5]}).tiles()
+    with pytest.raises(TableError, match="candidate 1 on instance 0 is -"):
+        next(tiles)
+
+
+def test_a_start_that_is_not_finite_is_named():
+    with pytest.raises(TableError, match="start loss of instance 0 is nan; 4 are"):
+        next(prepare(problem(loss=lambda x, i: jnp.sum(x) * jnp.nan)).tiles())
+
+
+def test_large_integers_do_not_wrap_around_in_float32():
+    instances = pacopt.Instances({"b": np.ones((2, 3)), "k": np.array([1, 2**40])})
+    with pytest.raises(PrecisionError, match="beyond 32 bits"):
+        list(prepare(instances=instances, dtype=np.float32).tiles())
+
+
+def test_an_error_survives_its_way_through_a_process_pool():
+    import pickle
+
+    error = TableError("found", "needed", "why", "remedy")
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == str(error) == "found needed why remedy"
+    assert copy.remedy == "remedy"

@@ -1,0 +1,37 @@
+"""The command line as a user runs it: in a process of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from pacopt import __version__
+
+PACOPT = Path(sys.executable).with_name("pacopt")
+
+
+def pacopt(*arguments):
+    return subprocess.run([PACOPT, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_version_and_the_help_are_printed():
+    assert pacopt("--version").stdout == f"pacopt {__version__}\n"
+    answer = pacopt("--help")
+    assert answer.returncode == 0
+    assert "demo" in answer.stdout
+
+
+def test_an_unknown_command_is_a_mistake_of_the_user():
+    answer = pacopt("dmeo")
+    assert answer.returncode == 2
+    assert "Traceback" not in answer.stderr
+
+
+def test_the_demo_learns_hyperparameters_that_beat_the_textbook():
+    answer = pacopt("demo", "--seed", "3")
+    assert answer.returncode == 0, answer.stderr
+    rows = {line.split("│")[1].strip(): line.split("│")[2:-1] for line in answer.stdout.splitlines() if "│" in line}
+    standard, learned = (float(rows[name][2]) for name in ("standard", "learned"))
+    # reference.md: 0.38-0.41 for the textbook, 0.036-0.039 for the best constant pair.
+    assert 0.3 < standard < 0.5
+    assert learned < 0.06
+    assert "not a certificate" in answer.stdout

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from pacopt import LossTable
+from pacopt.errors import StorageError, TableError
+
+
+def test_a_table_is_made_of_plain_arrays():
+    losses, start = np.array([[1, 2, 3], [4, 5, 6]]), np.array([2, 2, 2], dtype=np.float32)
+    table = LossTable(losses=losses, start=start)
+    assert table.shape == (2, 3)
+    assert table.losses.dtype == table.start.dtype == np.float64
+    assert table.hyper(1) == {"candidate": 1.0}
+    losses[0, 0] = 99
+    assert table.losses[0, 0] == 1
+
+
+def test_success_is_finite_and_at_or_below_the_ratio_times_the_start():
+    third = 1.0 / 3.0
+    table = LossTable(losses=[[2.0, np.nan, np.inf, 0.0, 3 * third * 0.1]], start=[2.0, 1.0, 1.0, 0.0, 3 * third])
+    np.testing.assert_array_equal(table.succeeded(), [[True, False, False, True, True]])
+    np.testing.assert_array_equal(table.succeeded(0.1), [[False, False, False, True, True]])
+    # On this tie l <= r l0 and l / l0 <= r differ; the theory's set is the first.
+    l0 = next(l0 for l0 in np.linspace(0.5, 1.0, 999) if 0.1 * l0 / l0 > 0.1)
+    tie = LossTable(losses=[[0.1 * l0]], start=[l0])
+    assert tie.succeeded(0.1)[0, 0]
+    for ratio in (0.0, 1.1, np.nan, -1.0):
+        with pytest.raises(TableError, match="target_ratio"):
+            table.succeeded(ratio)
+
+
+def test_missing_cells_count_as_failed():
+    missing = np.array([[False, True], [False, False]])
+    table = LossTable(
+        losses=[[1.0, -5.0], [1.0, 1.0]], start=[1.0, 1.0], success=np.ones((2, 2), bool), missing=missing
+    )
+    assert np.isnan(table.losses[0, 1])
+    assert not table.succeeded()[0, 1]
+    assert not table.success[0, 1]
+
+
+def test_saving_and_loading_give_the_same_table(tmp_path):
+    table = LossTable(
+        losses=[[1.0, np.inf], [np.nan, 0.0]],
+        start=[1.0, 2.0],
+        candidates={"step_size": [0.1, 0.2], "momentum": [0.0, 0.9]},
+        success=np.array([[True, False], [False, True]]),
+        missing=np.array([[False, False], [True, False]]),
+        provenance={"steps": 50, "versions": {"jax": "x"}},
+    )
+    table.save(tmp_path / "table.npz")
+    loaded = LossTable.load(tmp_path / "table.npz")
+    for name in ("losses", "start", "success", "missing"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(table, name))
+    assert loaded.provenance == table.provenance
+    assert loaded.hyper(1) == table.hyper(1) == {"step_size": 0.2, "momentum": 0.9}
+    np.savez(tmp_path / "other.npz", losses=table.losses, start=table.start)
+    with pytest.raises(StorageError, match="schema"):
+        LossTable.load(tmp_path / "other.npz")
+
+
+ONES = np.ones((2, 3))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"losses": np.ones((0, 3)), "start": np.ones(3)}, r"shape \(0, 3\)"),
+        ({"losses": np.ones(3), "start": np.ones(3)}, r"shape \(3,\)"),
+        ({"losses": ONES, "start": np.ones(2)}, "one loss for each instance"),
+        ({"losses": [[1.0, 1.0], [1.0, -2.0]], "start": np.ones(2)}, "candidate 1 on instance 1 is -2.0"),
+        ({"losses": [[1.0, -np.inf]], "start": np.ones(2)}, "candidate 0 on instance 1 is -inf"),
+        ({"losses": ONES, "start": [1.0, np.nan, 1.0]}, "instance 1 is nan"),
+        ({"losses": ONES, "start": [1.0, 1.0, -1.0]}, "instance 2 is -1.0"),
+        ({"losses": ONES, "start": [np.inf, 1.0, 1.0]}, "instance 0 is inf"),
+        ({"losses": ONES + 1j, "start": np.ones(3)}, "complex128"),
+        ({"losses": ONES, "start": np.ones(3), "candidates": {"a": np.ones(3)}}, "has 2 rows"),
+        ({"losses": ONES, "start": np.ones(3), "success": ONES}, "boolean"),
+        ({"losses": ONES, "start": np.ones(3), "missing": np.ones((3, 2), bool)}, "boolean"),
+    ],
+)
+def test_numbers_that_are_no_table_are_refused(fields, message):
+    with pytest.raises(TableError, match=message):
+        LossTable(**fields)

@@ -1,0 +1,304 @@
+"""The table against plain NumPy loops, and everything `tabulate` promises around the numbers."""
+
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import pacopt
+from cases import ALGORITHMS, PROBLEMS, candidates_for, numpy_table
+from pacopt.errors import AlgorithmError, TableError
+
+
+def agree(ours, reference, start, tolerance):
+    """Relative to the larger of loss and start, and with the same runs failed."""
+    finite = np.isfinite(reference)
+    np.testing.assert_array_equal(np.isfinite(ours), finite)
+    scale = np.maximum(np.abs(reference), start)
+    assert np.max(np.abs(ours - reference)[finite] / scale[finite]) <= tolerance
+
+
+@pytest.mark.parametrize("case", PROBLEMS, ids=lambda case: case.name)
+@pytest.mark.parametrize(("algorithm", "run"), ALGORITHMS, ids=lambda value: type(value).__name__)
+def test_the_table_agrees_with_numpy_loops(case, algorithm, run):
+    instances, candidates = case.sample(13, 1), candidates_for(algorithm, case.step_size, 11)
+    with np.errstate(over="ignore", invalid="ignore"):
+        reference = numpy_table(case, run, candidates, instances, steps=25)
+    table = pacopt.tabulate(case.problem, algorithm, candidates, instances, steps=25)
+    start = np.array([case.loss(case.start(instance), instance) for instance in instances])
+    np.testing.assert_allclose(table.start, start, rtol=1e-13)
+    agree(table.losses, reference, start, 1e-12)
+
+
+def test_float32_is_float32_and_is_named_in_the_provenance():
+    case, (algorithm, run) = PROBLEMS[0], ALGORITHMS[1]
+    instances, candidates = case.sample(20, 1), {"step_size": [1e-4, 3e-4], "momentum": [0.5, 0.9]}
+    table = pacopt.tabulate(case.problem, algorithm, candidates, instances, steps=30, dtype=np.float32)
+    reference = numpy_table(case, run, {k: np.array(v) for k, v in candidates.items()}, instances, steps=30)
+    assert np.all(table.losses == table.losses.astype(np.float32))
+    agree(table.losses, reference, table.start, 1e-5)
+    assert not np.allclose(table.losses, reference, rtol=1e-12)
+    assert table.provenance["precision"] == "float32"
+
+
+def test_one_candidate_one_instance_one_step():
+    instances = pacopt.Instances({"diagonal": np.array([[2.0]]), "b": np.array([[3.0]])})
+    table = pacopt.tabulate(
+        pacopt.DiagonalQuadratic(), pacopt.GradientDescent(), {"step_size": 0.1}, instances, steps=1
+    )
+    # x = 0.1 * 2 * 3 = 0.6, residual 1.2 - 3.
+    assert table.losses[0, 0] == pytest.approx(0.5 * 1.8**2)
+    assert table.start[0] == 4.5
+
+
+def test_failed_runs_are_not_finite_and_change_nothing_for_the_others():
+    case, (algorithm, _) = PROBLEMS[0], ALGORITHMS[1]
+    instances = case.sample(40, 2)
+    calm = {"step_size": np.full(30, 1e-4), "momentum": np.linspace(0, 0.9, 30)}
+    wild = {name: values.copy() for name, values in calm.items()}
+    wild["step_size"][::3] = 1e200
+    one, other = (pacopt.tabulate(case.problem, algorithm, c, instances, steps=20) for c in (calm, wild))
+    assert not np.isfinite(other.losses[::3]).any()
+    keep = np.arange(30) % 3 != 0
+    np.testing.assert_array_equal(one.losses[keep], other.losses[keep])
+
+
+def test_momentum_beyond_the_domain_is_allowed():
+    case = PROBLEMS[0]
+    table = pacopt.tabulate(
+        case.problem, pacopt.HeavyBall(), {"step_size": 1e-5, "momentum": 1.97}, case.sample(3, 0), steps=50
+    )
+    assert np.all(table.losses > table.start)
+
+
+class Tilted(pacopt.AbstractProblem, pacopt.AbstractKnownMinimum):
+    """(x - c)^2 + 7 with a minimum that is off by `error` times the start loss above it."""
+
+    error: float
+
+    def start(self, instance):
+        return jnp.zeros(())
+
+    def loss(self, x, instance):
+        return (x - instance["c"]) ** 2 + 7.0
+
+    def minimum(self, instance):
+        return 7.0 + self.error * instance["c"] ** 2
+
+
+def test_a_known_minimum_is_subtracted_and_rounding_below_it_is_counted():
+    instances = pacopt.Instances({"c": np.array([8.0, 16.0, 0.0])})
+    rates = {"step_size": [0.5, 0.25]}  # 0.5 reaches the minimiser in one step
+
+    def table(error):
+        return pacopt.tabulate(Tilted(error), pacopt.GradientDescent(), rates, instances, steps=1)
+
+    exact = table(0.0)
+    np.testing.assert_array_equal(exact.start, [64.0, 256.0, 0.0])
+    np.testing.assert_array_equal(exact.losses, [[0, 0, 0], [16, 64, 0]])
+    assert exact.provenance["clamped"] == 0
+    rounded = table(5e-13)
+    np.testing.assert_array_equal(rounded.losses[0], [0, 0, 0])
+    assert rounded.provenance["clamped"] == 2
+    with pytest.raises(TableError, match=r"candidate 0 on instance 0 is -.*AbstractKnownMinimum"):
+        table(1e-11)
+
+
+def test_a_start_at_the_minimum_may_be_below_it_by_rounding():
+    class Level(Tilted):
+        def minimum(self, instance):
+            return 7.0 + 7.0 * self.error
+
+    instances = pacopt.Instances({"c": np.zeros(2)})
+    table = pacopt.tabulate(Level(5e-13), pacopt.GradientDescent(), {"step_size": 0.1}, instances, steps=1)
+    np.testing.assert_array_equal(table.start, 0)
+    np.testing.assert_array_equal(table.losses, 0)
+    with pytest.raises(TableError, match="start loss of instance 0 is -"):
+        pacopt.tabulate(Level(1e-11), pacopt.GradientDescent(), {"step_size": 0.1}, instances, steps=1)
+
+
+class Lasso(pacopt.AbstractProblem, pacopt.AbstractProximable):
+    """1/2 |x - b|^2 + |x|_1."""
+
+    def start(self, instance):
+        return jnp.zeros_like(instance["b"])
+
+    def smooth(self, x, instance):
+        return 0.5 * jnp.sum((x - instance["b"]) ** 2)
+
+    def prox(self, x, step_size, instance):
+        return jnp.sign(x) * jnp.maximum(jnp.abs(x) - step_size, 0.0)
+
+    def loss(self, x, instance):
+        return self.smooth(x, instance) + jnp.sum(jnp.abs(x))
+
+
+class ProximalGradient(pacopt.AbstractAlgorithm):
+    hyperparameters = {"step_size": pacopt.Interval(1e-6, 1.0, log=True)}
+
+    def init(self, x, hyper, objective):
+        return x
+
+    def step(self, x, hyper, objective):
+        return objective.prox(x - hyper["step_size"] * objective.gradient(x), hyper["step_size"])
+
+    def read(self, x):
+        return x
+
+
+def test_a_users_proximal_algorithm_solves_a_users_composite_problem():
+    b = np.array([[3.0, -0.5, 1.5]])
+    table = pacopt.tabulate(Lasso(), ProximalGradient(), {"step_size": 1.0}, pacopt.Instances({"b": b}), steps=1)
+    # Soft thresholding at 1 is the minimiser: (2, 0, 0.5).
+    assert table.losses[0, 0] == pytest.approx(0.5 * (1 + 0.25 + 1) + 2.5)
+    case = PROBLEMS[0]
+    with pytest.raises(AlgorithmError, match="AbstractProximable"):
+        pacopt.tabulate(case.problem, ProximalGradient(), {"step_size": 1.0}, case.sample(2, 0), steps=1)
+
+
+def test_curves_are_the_tables_of_fewer_steps():
+    case, (algorithm, _) = PROBLEMS[1], ALGORITHMS[2]
+    instances, candidates = case.sample(7, 3), candidates_for(algorithm, case.step_size, 5)
+    at = (0, 6, 3, 20)
+    curves = pacopt.loss_curves(case.problem, algorithm, candidates, instances, steps=20, at=at)
+    tables = [pacopt.tabulate(case.problem, algorithm, candidates, instances, steps=k) for k in (6, 3, 20)]
+    expected = [np.broadcast_to(tables[0].start, (5, 7)), *(table.losses for table in tables)]
+    for slot, losses in enumerate(expected):
+        agree(curves[:, :, slot], losses, tables[0].start, 1e-12)
+    for bad in ((), (21,), (-1,), (3, 3)):
+        with pytest.raises(AlgorithmError, match="recorded"):
+            pacopt.loss_curves(case.problem, algorithm, candidates, instances, steps=20, at=bad)
+
+
+def test_a_users_success_predicate_is_tabulated_beside_the_losses():
+    case, (algorithm, _) = PROBLEMS[0], ALGORITHMS[0]
+    instances = case.sample(9, 4)
+    candidates = {"step_size": [1e-9, 2e-4]}
+
+    def small_residual(x, instance):
+        return jnp.max(jnp.abs(instance["diagonal"] * x - instance["b"])) <= 0.999 * jnp.max(jnp.abs(instance["b"]))
+
+    table = pacopt.tabulate(case.problem, algorithm, candidates, instances, steps=40, success=small_residual)
+    expected = np.empty((2, 9), dtype=bool)
+    for row, step_size in enumerate(candidates["step_size"]):
+        for column, instance in enumerate(instances):
+            x = np.zeros(9)
+            for _ in range(40):
+                x = x - step_size * case.gradient(x, instance)
+            expected[row, column] = (
+                np.abs(instance["diagonal"] * x - instance["b"]).max() <= 0.999 * np.abs(instance["b"]).max()
+            )
+    np.testing.assert_array_equal(table.success, expected)
+    assert table.success.any()
+    assert not table.success.all()
+
+
+class Counting(pacopt.AbstractProblem):
+    """Counts how often JAX traces its loss."""
+
+    calls = []
+
+    def start(self, instance):
+        return jnp.zeros(3)
+
+    def loss(self, x, instance):
+        self.calls.append(threading.get_ident())
+        return jnp.sum((x - instance["b"]) ** 2)
+
+
+def test_a_shape_is_traced_once_whatever_the_number_of_tiles():
+    rng = np.random.default_rng(0)
+
+    def run(seed):
+        instances = pacopt.Instances({"b": rng.standard_normal((5000, 3))})
+        candidates = {"step_size": rng.uniform(0, 0.5, 200)}
+        before = len(Counting.calls)
+        work = pacopt.Tabulation.prepare(Counting(), pacopt.GradientDescent(), candidates, instances, steps=40)
+        prepared = len(Counting.calls)
+        tiles = list(work.tiles())
+        assert len(tiles) > 8
+        return prepared - before, len(Counting.calls) - prepared
+
+    checking, first = run(0)
+    assert first > 0
+    assert run(1) == (checking, 0)  # other data, same shapes: nothing is traced but the checks
+
+
+def test_worker_threads_compute_in_float64_whatever_the_global_setting():
+    assert jnp.zeros(1).dtype == jnp.float32
+    rng = np.random.default_rng(0)
+    instances = pacopt.Instances({"diagonal": rng.uniform(1, 9, (4000, 5)), "b": rng.standard_normal((4000, 5))})
+    work = pacopt.Tabulation.prepare(
+        pacopt.DiagonalQuadratic(), pacopt.GradientDescent(), {"step_size": np.full(300, 1e-3)}, instances, steps=40
+    )
+    tiles = list(work.tiles())
+    assert len(tiles) > 8
+    for tile in tiles:
+        assert not np.any(tile.losses == tile.losses.astype(np.float32))
+    assert jnp.zeros(1).dtype == jnp.float32
+
+
+def test_a_setting_of_the_user_survives_a_run_in_the_other_precision():
+    case = PROBLEMS[0]
+    with jax.enable_x64(True):
+        table = pacopt.tabulate(
+            case.problem, pacopt.GradientDescent(), {"step_size": 1e-4}, case.sample(3, 0), steps=3, dtype=np.float32
+        )
+        assert np.all(table.losses == table.losses.astype(np.float32))
+        assert jnp.zeros(1).dtype == jnp.float64
+
+
+def test_finished_tiles_can_be_stored_and_skipped():
+    case, (algorithm, _) = PROBLEMS[0], ALGORITHMS[1]
+    instances, candidates = case.sample(4000, 5), candidates_for(algorithm, case.step_size, 60)
+    work = pacopt.Tabulation.prepare(case.problem, algorithm, candidates, instances, steps=30)
+    generator = work.tiles()
+    stored = [next(generator), next(generator)]
+    generator.close()  # as Ctrl-C would
+
+    again = pacopt.Tabulation.prepare(case.problem, algorithm, candidates, instances, steps=30)
+    rest = list(again.tiles(skip=[tile.first for tile in stored]))
+    assert len(rest) == len(again.tiling) - 2 > 2
+    whole = pacopt.tabulate(case.problem, algorithm, candidates, instances, steps=30)
+    np.testing.assert_array_equal(again.collect(stored + rest).losses[:, :, 0], whole.losses)
+    with pytest.raises(TableError, match="in none of the tiles"):
+        again.collect(rest)
+
+    other = pacopt.Tabulation.prepare(case.problem, algorithm, candidates, instances, steps=31)
+    with pytest.raises(TableError, match="another table"):
+        other.collect(stored)
+
+
+def test_progress_counts_cells_up_to_all_of_them():
+    case, (algorithm, _) = PROBLEMS[0], ALGORITHMS[1]
+    calls = []
+    candidates = candidates_for(algorithm, case.step_size, 60)
+    pacopt.tabulate(
+        case.problem, algorithm, candidates, case.sample(4000, 5), steps=30, progress=lambda *call: calls.append(call)
+    )
+    assert len(calls) > 2
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert calls[-1] == (240_000, 240_000)
+
+
+def test_the_provenance_changes_with_everything_that_determines_the_numbers():
+    case, (algorithm, _) = PROBLEMS[1], ALGORITHMS[0]
+    base = {"problem": case.problem, "instances": case.sample(3, 0), "step_size": 1e-4, "steps": 2, "dtype": np.float64}
+    changes = [
+        {},
+        {"instances": case.sample(3, 1)},
+        {"step_size": 2e-4},
+        {"steps": 3},
+        {"dtype": np.float32},
+        {"problem": pacopt.SharedQuadratic(2 * case.problem.A)},
+    ]
+
+    def job(problem, instances, step_size, steps, dtype):
+        candidates = {"step_size": step_size}
+        return pacopt.Tabulation.prepare(problem, algorithm, candidates, instances, steps=steps, dtype=dtype).job
+
+    jobs = [job(**base | change) for change in changes]
+    assert len(set(jobs)) == len(changes)
+    assert job(**base) == jobs[0]
