@@ -44,6 +44,18 @@ class TableError(PacoptError):
     """The numbers do not form a loss table."""
 
 
+class MeasureError(PacoptError):
+    """The numbers are no probability on the candidates."""
+
+
+class DesignError(PacoptError):
+    """What is to be fixed before the training instances are seen is not consistent."""
+
+
+class AssumptionError(PacoptError):
+    """A theorem is asked for whose assumptions are not met or not declared."""
+
+
 class StorageError(PacoptError):
     """A stored file is not what its reader needs."""
 

@@ -96,6 +96,21 @@ class LossTable:
         success: np.ndarray = np.isfinite(self.losses) & (self.losses <= target_ratio * self.start)
         return success
 
+    def ratios(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
+        """Final over start loss; infinite if the run failed, and for a start of 0 unless the loss stayed there."""
+        losses = self.losses[rows]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = np.where(np.isfinite(losses), losses / self.start, np.inf)
+        at_zero = self.start == 0
+        if at_zero.any():
+            ratios[:, at_zero] = np.where(losses[:, at_zero] == 0, 0.0, np.inf)
+        return ratios
+
+    def safeguarded(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
+        """z = min(l / l0, 1): the relative loss if the start is returned unless the run ended at or below it."""
+        z: np.ndarray = np.minimum(self.ratios(rows), 1.0)
+        return z
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as npz, without pickle."""
         arrays = {"losses": self.losses, "start": self.start}

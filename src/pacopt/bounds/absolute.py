@@ -1,0 +1,114 @@
+"""Absolute losses by truncation: nothing can be said without a declared assumption on the start loss."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import minimize_scalar
+
+from pacopt.bounds.common import FIXED_BEFORE, IID
+from pacopt.bounds.mixture import MixtureBetting
+from pacopt.errors import AssumptionError
+from pacopt.exponential_family import AbstractBound, Assumption, Status
+from pacopt.lambda_search import Grid
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.rows import by_rows, log_product
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """A level B, a bound on E (l0 - B)_+ that follows from what is declared, and the declaration in words."""
+
+    level: float
+    excess: float
+    declared: str
+
+    def __post_init__(self) -> None:
+        """Refuse what declares nothing."""
+        if not 0 < self.level < np.inf or not 0 <= self.excess < np.inf or not self.declared:
+            raise AssumptionError(
+                f"The truncation level is {self.level}, the excess {self.excess}, declared: {self.declared!r}.",
+                "An absolute statement needs a positive level and a finite bound on E (l0 - level)_+.",
+                "Without an assumption no bound on a mean exists (Bahadur & Savage 1956).",
+                "Declare the law of the start loss, its second moment, or a bound; relative statements need nothing.",
+            )
+
+    @staticmethod
+    def from_law(level: float, log_mgf: Callable[[float], float], theta_max: float, declared: str) -> "Truncation":
+        """From the log-MGF of l0: E (l0 - B)_+ <= exp(logMGF(th) - th B - 1) / th for every th below theta_max."""
+        scale = minimize_scalar(
+            lambda s: log_mgf(np.exp(s)) - np.exp(s) * level - 1 - s,
+            bounds=(np.log(theta_max) - 20, np.log(theta_max)),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        return Truncation(level, float(np.exp(scale.fun)), declared)
+
+    @staticmethod
+    def from_second_moment(level: float, second_moment: float) -> "Truncation":
+        """From E l0^2 <= S2: E (l0 - B)_+ <= S2 / (4 B)."""
+        return Truncation(level, second_moment / (4 * level), f"E l0^2 <= {second_moment!r}")
+
+    @staticmethod
+    def from_bound(level: float) -> "Truncation":
+        """From l0 <= B for every instance: nothing is cut off."""
+        return Truncation(level, 0.0, f"l0 <= {level!r} for every instance")
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteLoss(AbstractBound):
+    """Upper bounds on E min(l, l0), the mean absolute loss of the safeguarded algorithm.
+
+    **Theorem** (truncation). E min(l, l0) <= B betting(min(l, l0, B) / B) + E (l0 - B)_+.
+    **Needs** a bound on the last term, from a declared law, second moment or bound of l0.
+    """
+
+    truncation: Truncation
+    grid: Grid
+
+    theorem: ClassVar = "L4 on truncated losses"
+    posterior: ClassVar = True
+    single: ClassVar = True
+    assumptions: ClassVar = (IID, FIXED_BEFORE, Assumption("what is declared of the start loss", Status.DECLARED))
+
+    def wealth(self, table: LossTable) -> Float[np.ndarray, "hyper grid"]:
+        """The log-wealth of betting on min(l, l0, B) / B."""
+        cap = np.minimum(table.start, self.truncation.level)
+
+        def block(rows: slice) -> np.ndarray:
+            kept = (
+                np.fmin(table.losses[rows], cap) / self.truncation.level
+            )  # fmin: a NaN has failed and counts as the start
+            return np.stack([log_product(kept, float(t)) for t in self.grid.points], axis=1)
+
+        return by_rows(table, block)
+
+    def upper(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """The bound for every candidate, all at once."""
+        relative = MixtureBetting(self.grid).upper(self.wealth(table), table.shape[1], prior.log_weights, epsilon)
+        return self.truncation.level * relative + self.truncation.excess
+
+    def posterior_upper(
+        self, table: LossTable, prior: DiscreteMeasure, posterior: DiscreteMeasure, epsilon: float
+    ) -> float:
+        """The bound for E_Q."""
+        mixture = MixtureBetting(self.grid)
+        relative = mixture.posterior_upper(self.wealth(table), table.shape[1], prior, posterior, epsilon)
+        return self.truncation.level * relative + self.truncation.excess
+
+
+def second_moment_from_kurtosis(start: Float[np.ndarray, " instance"], kurtosis: float, epsilon: float) -> float:
+    """S2 <= mean(l0^2) / (1 - sqrt(2 kurtosis log(1/eps) / N)), with E l0^4 <= kurtosis (E l0^2)^2 declared."""
+    start = np.asarray(start, dtype=np.float64)
+    root = np.sqrt(2 * kurtosis * np.log(1 / epsilon) / len(start))
+    if not root < 1:
+        raise AssumptionError(
+            f"sqrt(2 kurtosis log(1/eps) / N) is {root:.3g}.",
+            "It has to be below 1.",
+            "With so few instances the kurtosis does not bound the second moment.",
+            f"At least {int(np.ceil(2 * kurtosis * np.log(1 / epsilon))) + 1} instances are needed.",
+        )
+    return float(np.mean(start**2) / (1 - root))

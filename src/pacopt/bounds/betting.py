@@ -1,0 +1,44 @@
+"""The log-betting PAC-Bayes bound."""
+
+from dataclasses import dataclass
+from math import expm1
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
+from pacopt.exponential_family import AbstractExponentialBound
+from pacopt.loss_table import LossTable
+from pacopt.rows import log_wealth
+
+
+@dataclass(frozen=True, eq=False)
+class Betting(AbstractExponentialBound):
+    """Upper bound on E_Q mu, mu = E min(l / l0, 1).
+
+    **Theorem** (L4 of docs/theory.md). For t in (0, 1) and G = sum_j log(1 - t z_j): E exp(G - N log(1 - t mu)) = 1, so
+    E_Q mu <= (1/t) [1 - exp((E_Q G - KL - log(1/eps)) / N)].
+    **In code** exponents G(., t); lambda is t, one of the points given.
+    **Needs** z in [0, 1] (proved).
+    """
+
+    t: Float[np.ndarray, " grid"]
+
+    theorem: ClassVar = "L4, log-betting PAC-Bayes"
+    posterior: ClassVar = True
+    single: ClassVar = True
+    assumptions: ClassVar = (IID, FIXED_BEFORE, SAFEGUARDED)
+
+    def statistics(self, table: LossTable) -> np.ndarray:
+        """G(alpha, t) for all t."""
+        return log_wealth(table, np.asarray(self.t, dtype=np.float64))
+
+    def exponents(self, statistics: np.ndarray, lam: float, n: int) -> Float[np.ndarray, " hyper"]:
+        """The column of t = lambda."""
+        column: np.ndarray = statistics[:, int(np.flatnonzero(np.asarray(self.t) == lam)[0])]
+        return column
+
+    def link(self, value: float, lam: float, n: int) -> float:
+        """(1 - exp(-value / N)) / t, at most 1."""
+        return min(1.0, -expm1(-value / n) / lam)

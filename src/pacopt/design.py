@@ -1,0 +1,133 @@
+"""Everything that has to be fixed before the training instances are looked at, as one frozen and hashed value."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pacopt.bounds.absolute import Truncation
+from pacopt.errors import DesignError
+from pacopt.exponential_family import gibbs_posterior
+from pacopt.lambda_search import Grid
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.rows import log_product
+
+
+def default_t_grid() -> Grid:
+    """t = 1 - exp(-a) with 24 values of a in equal ratios from 0.01 to 6, equal weights."""
+    return Grid.uniform(-np.expm1(-np.geomspace(0.01, 6.0, 24)))
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How the failure probability is divided between the statements; the sum is at most one."""
+
+    risk: float = 0.6
+    success: float = 0.2
+    quantile: float = 0.2
+    absolute: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse negative shares, none at all for a statement that is always made, and more than there is."""
+        values = asdict(self)
+        if min(self.risk, self.success, self.quantile) <= 0 or self.absolute < 0 or sum(values.values()) > 1 + 1e-12:
+            raise DesignError(
+                f"The shares of epsilon are {values}.",
+                "Risk, success and quantile have positive shares, and all shares sum to at most one.",
+                "Statements hold together only if their failure probabilities add up to no more than epsilon.",
+                "Use the default, Shares().",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Candidates and their weights, the t-grid, target ratio, quantile level, shares of epsilon, what is declared."""
+
+    prior: DiscreteMeasure
+    t_grid: Grid = field(default_factory=default_t_grid)
+    target_ratio: float = 1.0
+    quantile_level: float = 0.9
+    shares: Shares = Shares()
+    truncation: Truncation | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values outside their ranges."""
+        if not np.all(self.t_grid.points < 1):
+            raise DesignError(
+                "A value of t is 1 or more.", "0 < t < 1.", "1 - t z must stay positive.", "Correct the grid."
+            )
+        if not 0 < self.target_ratio <= 1 or not 0 < self.quantile_level < 1:
+            raise DesignError(
+                f"target_ratio is {self.target_ratio}, quantile_level is {self.quantile_level}.",
+                "0 < target_ratio <= 1 and 0 < quantile_level < 1.",
+                "A run that ends above its start has not succeeded in any sense the theory covers.",
+                "Use 1.0 for 'does not increase the loss'.",
+            )
+        if (self.shares.absolute > 0) != (self.truncation is not None):
+            raise DesignError(
+                f"The absolute statement has a share of {self.shares.absolute} and the declaration {self.truncation}.",
+                "It needs both a share of epsilon and a declared assumption on the start loss, or neither.",
+                "Without an assumption no bound on a mean absolute loss exists (Bahadur & Savage 1956).",
+                "Declare a Truncation, and for example Shares(0.4, 0.2, 0.2, 0.2); relative statements need nothing.",
+            )
+
+    @staticmethod
+    def uniform(table: LossTable, **options: Any) -> "Design":
+        """Equal weights on the candidates of a table, which must have been chosen without its instances."""
+        return Design(DiscreteMeasure.uniform(table.candidates), **options)
+
+    @staticmethod
+    def informed(prior_table: LossTable, *, train: int, epsilon: float = 0.01, **options: Any) -> "Design":
+        """Weights and t-grid from a table of the same candidates on the prior split, for `train` training instances.
+
+        Half of the weight goes to the candidate with the smallest mean safeguarded ratio, a quarter to a Gibbs
+        measure of the prior split at temperature 2, a quarter is uniform, so that no weight vanishes. Three values of
+        t are spread around the one that would be best if the training instances were like the prior ones.
+        """
+        z = prior_table.safeguarded()
+        uniform = DiscreteMeasure.uniform(prior_table.candidates)
+        favourite = int(z.mean(axis=1).argmin())
+        shares = options.get("shares", Shares())
+        price = np.log(2 / (epsilon * shares.risk))
+        points = 1 / (1 + np.geomspace(1e-3, 1e2, 60))
+        growth = np.array([log_product(z[favourite : favourite + 1], float(t))[0] for t in points]) / z.shape[1]
+        best = float(points[np.argmin(-np.expm1(growth - price / train) / points)])
+        # In the odds t / (1 - t), so that the values stay below 1.
+        odds = best / (1 - best) * np.array([0.5, 1.0, 2.0])
+        tempered = gibbs_posterior(uniform, log_product(z, best) / 2)
+        weights = 0.25 * tempered.weights + 0.25 * uniform.weights
+        weights[favourite] += 0.5
+        prior = DiscreteMeasure.of(prior_table.candidates, weights / weights.sum())
+        return Design(prior, t_grid=Grid(odds / (1 + odds), np.array([0.25, 0.5, 0.25])), **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON value with everything in it."""
+        return {
+            "candidates": {name: values.tolist() for name, values in self.prior.support.items()},
+            "quantile_level": self.quantile_level,
+            "shares": asdict(self.shares),
+            "t_grid": {"points": self.t_grid.points.tolist(), "weights": self.t_grid.weights.tolist()},
+            "target_ratio": self.target_ratio,
+            "truncation": None if self.truncation is None else asdict(self.truncation),
+            "weights": self.prior.weights.tolist(),
+        }
+
+    @staticmethod
+    def from_dict(value: dict[str, Any]) -> "Design":
+        """The design that `to_dict` described."""
+        return Design(
+            prior=DiscreteMeasure.of(value["candidates"], value["weights"]),
+            t_grid=Grid(**value["t_grid"]),
+            target_ratio=value["target_ratio"],
+            quantile_level=value["quantile_level"],
+            shares=Shares(**value["shares"]),
+            truncation=None if value["truncation"] is None else Truncation(**value["truncation"]),
+        )
+
+    @property
+    def hash(self) -> str:
+        """A hash of everything that was fixed."""
+        return hashlib.blake2b(json.dumps(self.to_dict(), sort_keys=True).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,1 @@
+"""Sucker & Ochs: PAC-Bayesian Learning of Optimization Algorithms (AISTATS 2023)."""

@@ -1,0 +1,75 @@
+"""A certificate as text that can be read aloud."""
+
+from collections.abc import Callable
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pacopt.certificate import Certificate
+
+
+def certificate_text(certificate: "Certificate") -> str:
+    """The sentence, its numbers, where they come from, and what they rest on; all numbers rounded to the safe side."""
+    c, deployed, posterior, design = certificate, certificate.deployed, certificate.posterior, certificate.design
+    steps = c.provenance.get("steps")
+    run = f"run for {steps} steps from the start" if steps else "run from the start"
+    hyper = ", ".join(f"{name} = {value:.6g}" for name, value in deployed.hyper.items())
+    target = "its start" if design.target_ratio == 1 else f"{design.target_ratio:g} times its start"
+    event = "meets the user's success criterion" if c.user_success else f"ends at or below {target}"
+    lines = [
+        f"With confidence {c.confidence:.6g} over the draw of the {c.instances} training instances:",
+        f"on a new instance from the same distribution, the algorithm with {hyper}, {run} and returning the start "
+        f"unless it ended at or below it, has expected final-to-initial loss ratio at most {up(deployed.risk)}.",
+        f"Without that safeguard it {event} with probability at least {down(deployed.success)}.",
+    ]
+    if deployed.quantile is None:
+        lines.append(f"No bound on the {design.quantile_level:.0%} quantile can be given with this few instances.")
+    else:
+        lines.append(
+            f"At least {design.quantile_level:.0%} of instances end, without the safeguard, at a ratio of at most "
+            f"{up(deployed.quantile)}."
+        )
+    if deployed.absolute is not None:
+        lines.append(f"With the safeguard its expected final loss is at most {up(deployed.absolute)}.")
+    if not c.attained:
+        lines.append(
+            f"No candidate could be certified to succeed with probability {c.min_success:g}: the one above has the "
+            f"largest certified probability, {down(deployed.success)}."
+        )
+    lines += [
+        "",
+        "For a fresh candidate drawn from the posterior for each instance: "
+        f"expected ratio at most {up(posterior.risk)}, success with probability at least {down(posterior.success)}.",
+        "",
+        f"Where {up(deployed.risk)} comes from: {deployed.empirical_risk:.4g} on the training instances + "
+        f"{deployed.confidence_cost:.4g} for the confidence + {deployed.selection_cost:.4g} for the choice among "
+        f"{len(design.prior)} candidates (weight {deployed.weight:.3g}).",
+        f"Posterior: training mean {posterior.empirical_risk:.4g}, KL {posterior.kl:.4g} nats, t = {posterior.t:.4g}"
+        + (" (at the edge of its grid)." if posterior.t_at_edge else "."),
+        "Theorems: betting with a mixture over t, for all candidates and posteriors at once; Clopper-Pearson; kl; order "
+        "statistics.",
+        "",
+        "It rests on:",
+        *(f"- {entry.text} ({entry.status})" for entry in c.ledger),
+        "Not claimed: anything about one given instance, another distribution, more steps, or the minimiser. Selecting "
+        "again on the same instances with other candidates voids it.",
+        f"Design {design.hash}, table {c.table_hash}.",
+    ]
+    return "\n".join(lines)
+
+
+def up(value: float, digits: int = 4) -> str:
+    """The value rounded up to some significant digits."""
+    return _rounded(value, digits, ceil)
+
+
+def down(value: float, digits: int = 4) -> str:
+    """The value rounded down to some significant digits."""
+    return _rounded(value, digits, floor)
+
+
+def _rounded(value: float, digits: int, side: Callable[[float], int]) -> str:
+    if value == 0:
+        return "0"
+    places = digits - 1 - floor(log10(abs(value)))
+    return f"{side(value * 10.0**places) / 10.0**places:.{digits}g}"
