@@ -78,20 +78,26 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     counts = good.sum(axis=1)
 
     eps_risk, eps_half = shares["risk"] * epsilon, shares["success"] * epsilon / 2
-    p_lo = np.array([_clopper_pearson(int(k), n, eps_half * weight) for k, weight in zip(counts, pi, strict=True)])
+    p_lo = np.where((counts > 0) & (pi > 0), beta.ppf(eps_half * pi * (1 - 1e-9), counts, n - counts + 1), 0.0)
     eligible, attained = pi > 0, True
     wanted = stored["min_success"]
     if wanted is not None:
         attained = bool(np.any(p_lo[eligible] >= wanted))
         eligible = eligible & (p_lo >= (wanted if attained else p_lo[eligible].max()))
-    risks = [_largest_mean(wealth[i], t, w, n, eps_risk * pi[i]) if eligible[i] else np.inf for i in range(rows)]
-    index = stored["deployed"]["index"]
-    # Several candidates may be equally good; the stored one only has to be among them.
-    index = index if 0 <= index < rows and risks[index] <= min(risks) * (1 + TOLERANCE) else int(np.argmin(risks))
-
     with np.errstate(divide="ignore"):
         log_pi = np.log(pi)
         kept = np.where(eligible, log_pi, -np.inf)
+    index = int(stored["deployed"]["index"]) % rows
+    risk = _largest_mean(wealth[index], t, w, n, eps_risk * pi[index]) if eligible[index] else np.inf
+    # A candidate does better if its e-value is beyond its threshold already below that risk; equally good ones do not.
+    below = min(1.0, risk) * (1 - TOLERANCE)
+    log_es = logsumexp(wealth - n * np.log1p(-t * below), axis=1, b=w)
+    for other in np.flatnonzero(
+        eligible & (log_es > -np.log(eps_risk) - log_pi + 1e-9 * (1 + np.abs(wealth).max(axis=1)))
+    ):
+        better = _largest_mean(wealth[other], t, w, n, eps_risk * pi[other])
+        if better < risk:
+            index, risk = int(other), better
     sums = logsumexp(kept[:, None] + wealth, axis=0)
     values = (1 - np.exp((sums + np.log(eps_risk * w)) / n)) / t
     best = int(np.argmin(values))
@@ -124,8 +130,8 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
             "hyper": {name: values[index] for name, values in table.candidates.items()},
             "index": index,
             "quantile": _order_statistic(z[index], design["quantile_level"], shares["quantile"] * epsilon * pi[index]),
-            "risk": risks[index],
-            "selection_cost": risks[index] - free,
+            "risk": risk,
+            "selection_cost": risk - free,
             "success": p_lo[index],
             "weight": pi[index],
         },
@@ -214,14 +220,10 @@ def _largest_posterior_mean(
     return min(1.0, float(q @ point(log_nu)))
 
 
-def _clopper_pearson(k: int, n: int, level: float) -> float:
-    return float(beta.ppf(level * (1 - 1e-9), k, n - k + 1)) if k > 0 and level > 0 else 0.0
-
-
 def _order_statistic(ratios: np.ndarray, q: float, level: float) -> float | None:
     n, level = len(ratios), level * (1 - 1e-9)
-    k = next((k for k in range(1, n + 1) if binom.sf(k - 1, n, q) <= level), None)
-    value = np.inf if k is None else np.sort(ratios)[k - 1]
+    enough = np.flatnonzero(binom.sf(np.arange(n), n, q) <= level)
+    value = np.sort(ratios)[enough[0]] if len(enough) else np.inf
     return float(value) if np.isfinite(value) else None
 
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from math import log
 
 import numpy as np
 from jaxtyping import Float
@@ -11,7 +10,7 @@ from jaxtyping import Float
 from pacopt.loss_table import LossTable
 
 #: Cells worked on at a time by one thread.
-BLOCK = 2**18
+BLOCK = 2**16
 
 
 def by_rows(table: LossTable, function: Callable[[slice], np.ndarray]) -> np.ndarray:
@@ -25,14 +24,21 @@ def by_rows(table: LossTable, function: Callable[[slice], np.ndarray]) -> np.nda
 
 def log_wealth(table: LossTable, t: Float[np.ndarray, " grid"]) -> Float[np.ndarray, "hyper grid"]:
     """G(alpha, t) = sum_j log(1 - t z_j): the log-wealth of betting the fraction t against large losses."""
-    return by_rows(table, lambda rows: np.stack([log_product(table.safeguarded(rows), float(s)) for s in t], axis=1))
+    return by_rows(table, lambda rows: log_products(table.safeguarded(rows), t))
 
 
-def log_product(z: Float[np.ndarray, "hyper instance"], t: float) -> Float[np.ndarray, " hyper"]:
-    """sum_j log(1 - t z_j), with one logarithm for every run of factors whose product cannot underflow."""
-    run = int(min(z.shape[1], 64, max(1.0, -600.0 / log(1.0 - t))))
-    whole = z.shape[1] - z.shape[1] % run
-    factors = 1.0 - t * z
-    products = factors[:, :whole].reshape(len(z), -1, run).prod(axis=2)
-    total: np.ndarray = np.log(products).sum(axis=1) + np.log(factors[:, whole:]).sum(axis=1)
+def log_products(
+    z: Float[np.ndarray, "hyper instance"], t: Float[np.ndarray, " grid"]
+) -> Float[np.ndarray, "hyper grid"]:
+    """sum_j log(1 - t z_j) for values in [0, 1], with one logarithm for each product that cannot underflow."""
+    rows, columns = z.shape
+    factors, total = np.empty((rows, columns)), np.empty((rows, len(t)))
+    for k, fraction in enumerate(t):
+        # The buffer is reused: a new array for each t would cost ten times as much as the arithmetic.
+        np.multiply(z, -fraction, out=factors)
+        np.add(factors, 1.0, out=factors)
+        run = int(min(columns, 64, max(1.0, -600.0 / np.log1p(-fraction))))
+        whole = columns - columns % run
+        products = factors[:, :whole].reshape(rows, run, -1).prod(axis=1)
+        total[:, k] = np.log(products).sum(axis=1) + np.log(factors[:, whole:]).sum(axis=1)
     return total

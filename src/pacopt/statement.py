@@ -46,7 +46,7 @@ def certificate_text(certificate: "Certificate") -> str:
         f"{len(design.prior)} candidates (weight {deployed.weight:.3g}).",
         f"Posterior: training mean {posterior.empirical_risk:.4g}, KL {posterior.kl:.4g} nats, t = {posterior.t:.4g}"
         + (" (at the edge of its grid)." if posterior.t_at_edge else "."),
-        "Theorems: betting with a mixture over t, for all candidates and posteriors at once; Clopper-Pearson; kl; order "
+        "Theorems: betting with a mixture over t, for all candidates and posteriors; Clopper-Pearson; kl; order "
         "statistics.",
         "",
         "It rests on:",

@@ -15,7 +15,7 @@ from pacopt.exponential_family import AbstractBound, Assumption, Status
 from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.rows import by_rows, log_product
+from pacopt.rows import by_rows, log_products
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class AbsoluteLoss(AbstractBound):
             kept = (
                 np.fmin(table.losses[rows], cap) / self.truncation.level
             )  # fmin: a NaN has failed and counts as the start
-            return np.stack([log_product(kept, float(t)) for t in self.grid.points], axis=1)
+            return log_products(kept, self.grid.points)
 
         return by_rows(table, block)
 

@@ -12,7 +12,7 @@ from pacopt.exponential_family import AbstractBound, Assumption, Status
 from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.rows import log_product
+from pacopt.rows import log_products
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class ConditionalBetting(AbstractBound):
         success = table.succeeded(self.target_ratio)
         # A factor of one where the run failed; min(., 1) since l/l0 can round above r.
         scaled = np.where(success, np.minimum(table.ratios() / self.target_ratio, 1.0), 0.0)
-        return np.stack([log_product(scaled, float(t)) for t in self.grid.points], axis=1), success.sum(axis=1)
+        return log_products(scaled, self.grid.points), success.sum(axis=1)
 
     def upper(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
         """The bound for every candidate, all at once: the smallest over the grid."""

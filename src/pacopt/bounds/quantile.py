@@ -15,7 +15,7 @@ from pacopt.rows import by_rows
 
 
 class Quantile(AbstractBound):
-    """Upper bounds on the q-quantile of l / l0 for all candidates at once; for a posterior the largest over its support.
+    """Upper bounds on the q-quantile of l / l0, for all candidates at once, and for a posterior over its support.
 
     **Theorem** (order statistics). The q-quantile is at most the k-th smallest ratio, k the smallest with
     P(Bin(N, q) >= k) <= eps pi(alpha); there is none (infinity) if no k <= N will do.
