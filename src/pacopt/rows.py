@@ -18,6 +18,8 @@ def by_rows(table: LossTable, function: Callable[[slice], np.ndarray]) -> np.nda
     rows, columns = table.shape
     height = max(1, BLOCK // columns)
     slices = [slice(first, min(first + height, rows)) for first in range(0, rows, height)]
+    if len(slices) == 1:
+        return function(slices[0])
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return np.concatenate(list(pool.map(function, slices)))
 

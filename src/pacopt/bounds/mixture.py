@@ -15,6 +15,8 @@ from pacopt.measure import DiscreteMeasure
 
 #: Halvings of [0, 1] after which a bisection is exact to the last bit.
 HALVINGS = 60
+#: Enough where only the value at a maximum counts: it is flat there, and what is lost stays far below the padding.
+FLAT_HALVINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ class MixtureBetting(AbstractBound):
         """argmax over m in [0, 1] of m - nu log e(m), by bisection on its decreasing derivative."""
         low, high = np.zeros(len(wealth)), np.ones(len(wealth))
         t, log_w = self.grid.points, np.log(self.grid.weights)
-        for _ in range(HALVINGS):
+        for _ in range(FLAT_HALVINGS):
             m = (low + high) / 2
             room = 1 - np.multiply.outer(m, t)
             terms = log_w + wealth - n[:, None] * np.log(room)
