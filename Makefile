@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench coverage clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml constraints.txt
@@ -27,6 +27,9 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.loss_table
+
+coverage: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m simulation.simulate
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

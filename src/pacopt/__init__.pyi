@@ -1,3 +1,5 @@
+from . import bounds as bounds
+from . import papers as papers
 from ._version import __version__ as __version__
 from .algorithms import AbstractAlgorithm as AbstractAlgorithm
 from .algorithms import AbstractStandardHyper as AbstractStandardHyper

@@ -1,10 +1,13 @@
-"""Named arrays that nobody can change and that are stored without pickle."""
+"""Values that nobody can change, hashed by content and stored without pickle."""
 
+import hashlib
+import json
 import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +25,11 @@ def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarr
         result = result.copy()
         result.flags.writeable = False
     return result
+
+
+def digest(value: Any) -> str:
+    """A hash of a JSON value."""
+    return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pacopt.arrays import digest
 from pacopt.bounds.absolute import AbsoluteLoss
 from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
 from pacopt.bounds.mixture import MixtureBetting
@@ -77,8 +78,8 @@ class Certificate:
     provenance: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON value with every number in it."""
-        return {
+        """A JSON value with every number in it, and a checksum of all of them."""
+        value = {
             "schema": SCHEMA,
             "attained": self.attained,
             "confidence": self.confidence,
@@ -93,6 +94,7 @@ class Certificate:
             "table_hash": self.table_hash,
             "user_success": self.user_success,
         }
+        return value | {"hash": digest(value)}
 
     @staticmethod
     def from_dict(value: dict[str, Any]) -> "Certificate":
@@ -198,10 +200,10 @@ def certify(
 
 def table_hash(table: LossTable) -> str:
     """A hash of the numbers that a certificate rests on."""
-    digest = hashlib.blake2b(digest_size=16)
+    content = hashlib.blake2b(digest_size=16)
     for array in (table.losses, table.start, table.success):
-        digest.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+        content.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
+    return content.hexdigest()
 
 
 def _ledger(design: Design) -> tuple[Assumption, ...]:

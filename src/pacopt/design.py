@@ -1,12 +1,11 @@
 """Everything that has to be fixed before the training instances are looked at, as one frozen and hashed value."""
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pacopt.arrays import digest
 from pacopt.bounds.absolute import Truncation
 from pacopt.errors import DesignError
 from pacopt.exponential_family import gibbs_posterior
@@ -134,4 +133,4 @@ class Design:
     @property
     def hash(self) -> str:
         """A hash of everything that was fixed."""
-        return hashlib.blake2b(json.dumps(self.to_dict(), sort_keys=True).encode(), digest_size=16).hexdigest()
+        return digest(self.to_dict())

@@ -2,7 +2,6 @@
 
 import hashlib
 import inspect
-import json
 from collections.abc import Hashable
 from functools import cache
 from typing import Any, cast
@@ -32,11 +31,6 @@ def provenance(
         "success": None if cell.success is None else _source(cell.success),
         "versions": {"jax": jax.__version__, "numpy": np.__version__, "pacopt": __version__},
     }
-
-
-def digest(value: Any) -> str:
-    """A hash of a JSON value."""
-    return _hash(json.dumps(value, sort_keys=True).encode())
 
 
 def _described(value: Any) -> dict[str, str | None]:

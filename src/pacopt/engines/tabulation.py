@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.arrays import digest
 from pacopt.engines.cell import Cell, Outcome, Success
 from pacopt.engines.checks import check_kinds, checked_at, checked_candidates, checked_steps, state_of
 from pacopt.engines.parallel import ordered_results
 from pacopt.engines.precision import in_precision, precision, refuse_narrow_fields, working_type
-from pacopt.engines.provenance import digest, provenance
+from pacopt.engines.provenance import provenance
 from pacopt.engines.tiling import Tiling, plan_tiles
 from pacopt.errors import TableError
 from pacopt.instances import Instances

@@ -1,0 +1,91 @@
+"""How often statements are false, by simulation: the long table of `make coverage` and the short tests."""
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+
+import numpy as np
+from scipy.stats import binomtest
+
+import pacopt
+from laws import COIN, RARE, TWINS, Law
+from statements import VIOLATED
+
+#: Six candidates that fail independently of each other: one atom for each pattern of failures.
+_PATTERNS = np.array(list(product([0.0, 2.0], repeat=6))).T
+BERNOULLI = Law(
+    "Bernoulli rows",
+    np.prod(np.where(_PATTERNS > 0, 0.3, 0.7), axis=0),
+    np.ones(64),
+    _PATTERNS,
+    np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1]),
+)
+#: An ordinary stream: losses of many sizes, a few failures, candidates that differ.
+_RNG = np.random.default_rng(0)
+ORDINARY = Law(
+    "ordinary",
+    np.full(200, 1 / 200),
+    _RNG.lognormal(size=200),
+    np.where(_RNG.random((5, 200)) < 0.03, np.nan, _RNG.beta(0.5, 8, (5, 200))),
+    np.full(5, 0.2),
+)
+LAWS = [COIN, TWINS, RARE, BERNOULLI, ORDINARY]
+EPSILONS = (0.05, 0.2, 0.5)
+
+
+def certificate_violated(table, law, epsilon):
+    """Whether any statement of the whole certificate is false."""
+    certificate = pacopt.certify(table, pacopt.Design(law.prior), confidence=1 - epsilon)
+    deployed, posterior, mu, p = certificate.deployed, certificate.posterior, np.minimum(law.mu, 1), law.p()
+    q = np.array(posterior.weights)
+    quantile = np.inf if deployed.quantile is None else deployed.quantile
+    below = law.mean(law.whole.ratios() <= quantile)[deployed.index]
+    return bool(
+        deployed.risk < mu[deployed.index] - 1e-12
+        or deployed.success > p[deployed.index] + 1e-12
+        or below < certificate.design.quantile_level - 1e-12
+        or posterior.risk < q @ mu - 1e-12
+        or posterior.success > q @ p + 1e-12
+    )
+
+
+STATEMENTS = {bound.__name__: violated for bound, violated in VIOLATED.items()} | {"certificate": certificate_violated}
+
+
+def violations(name, law, epsilon, repetitions, n=40, seed=0):
+    """The number of false statements in so many independent repetitions."""
+    rng = np.random.default_rng([seed, len(name), int(1000 * epsilon)])
+    return sum(bool(STATEMENTS[name](law.draw(n, rng), law, epsilon)) for _ in range(repetitions))
+
+
+def plausible(count, repetitions, epsilon):
+    """A one-sided binomial test at 1 in 10,000 does not say that statements fail more often than promised."""
+    return binomtest(count, repetitions, epsilon, alternative="greater").pvalue > 1e-4
+
+
+def _job(job):
+    name, index, epsilon, repetitions = job
+    return violations(name, LAWS[index], epsilon, repetitions)
+
+
+def main(repetitions=500, certificates=10_000):
+    """Print the table: bound, law, nominal, observed, verdict."""
+    each = dict.fromkeys(STATEMENTS, repetitions) | {"certificate": -(-certificates // (len(LAWS) * len(EPSILONS)))}
+    jobs = [(name, i, e, each[name]) for name in STATEMENTS for i in range(len(LAWS)) for e in EPSILONS]
+    failed = 0
+    print(f"{'bound':<24}{'law':<20}{'repetitions':>12}{'nominal':>9}{'observed':>10}  verdict")
+    with ProcessPoolExecutor() as pool:
+        for (name, index, epsilon, count), found in zip(jobs, pool.map(_job, jobs), strict=True):
+            good = plausible(found, count, epsilon)
+            failed += not good
+            rate = found / count
+            verdict = "holds" if good else "VIOLATED"
+            print(f"{name:<24}{LAWS[index].name:<20}{count:>12}{epsilon:>9.3g}{rate:>10.4f}  {verdict}", flush=True)
+    print(
+        f"{failed} of {len(jobs)} rows violated; {sum(job[3] for job in jobs if job[0] == 'certificate')} certificates."
+    )
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,30 @@
+"""Statements fail no more often than they say; `make coverage` does the same a hundred times longer."""
+
+import numpy as np
+import pytest
+
+from pacopt import LossTable, bounds
+from pacopt.design import default_t_grid
+from pacopt.rows import log_wealth
+from simulation.simulate import BERNOULLI, COIN, ORDINARY, STATEMENTS, plausible, violations
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+@pytest.mark.parametrize("law", [COIN, BERNOULLI], ids=lambda law: law.name)
+def test_a_statement_fails_no_more_often_than_it_says(name, law):
+    assert plausible(violations(name, law, 0.2, repetitions=40), 40, 0.2)
+
+
+def test_whole_certificates_fail_no_more_often_than_they_say():
+    assert plausible(violations("certificate", ORDINARY, 0.5, repetitions=100), 100, 0.5)
+
+
+def test_the_simulation_notices_a_bound_without_its_union():
+    """The best of 500 fair coins certified as if it had been the only one: false nearly always."""
+    rng, grid = np.random.default_rng(0), default_t_grid()
+
+    def violated():
+        table = LossTable(losses=(rng.random((500, 40)) < 0.5).astype(float), start=np.ones(40))
+        return bounds.MixtureBetting(grid).upper(log_wealth(table, grid.points), 40, np.zeros(500), 0.05).min() < 0.5
+
+    assert not plausible(sum(violated() for _ in range(20)), 20, 0.05)

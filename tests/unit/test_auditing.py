@@ -1,0 +1,102 @@
+"""The audit agrees with every honest certificate and with no altered one."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+import pacopt
+from pacopt import Certificate, Design, LossTable, Shares, Truncation
+from pacopt.arrays import digest
+from unit.test_certificate import make
+
+
+def certified(seed=0, **options):
+    table = make(seed)
+    shares, cut = Shares(0.4, 0.2, 0.2, 0.2), Truncation.from_second_moment(3.0, 9.0)
+    design = Design.uniform(table, target_ratio=0.5, shares=shares, truncation=cut)
+    return table, pacopt.certify(table, design, confidence=0.95, **options)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_honest_certificate_passes_also_after_storage(seed):
+    table, certificate = certified(seed, min_success=[None, 0.5, 0.999][seed % 3])
+    assert pacopt.audit(certificate, table).disagreement is None
+    stored = json.loads(json.dumps(certificate.to_dict()))
+    assert pacopt.audit(stored, table).passed
+    assert pacopt.audit(Certificate.from_dict(stored), table).passed
+    assert str(Certificate.from_dict(stored)) == str(certificate)
+
+
+def test_degenerate_certificates_pass():
+    n = 30
+    for losses in (np.zeros((2, n)), np.full((2, n), np.nan), np.ones((2, n)), np.full((1, n), 0.5)):
+        table = LossTable(losses=losses, start=np.ones(n))
+        assert pacopt.audit(pacopt.certify(table), table).disagreement is None
+    table = LossTable(losses=[[0.2]], start=[1.0])
+    assert pacopt.audit(pacopt.certify(table), table).passed
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict):
+        return [leaf for key in value for leaf in leaves(value[key], (*path, key))]
+    if isinstance(value, list):
+        return [leaf for i in range(len(value)) for leaf in leaves(value[i], (*path, i))]
+    return [path]
+
+
+def changed(stored, path):
+    """The certificate with one leaf altered: numbers by 1e-6 relative, all else visibly."""
+    copied = copy.deepcopy(stored)
+    place = copied
+    for key in path[:-1]:
+        place = place[key]
+    value = place[path[-1]]
+    if isinstance(value, bool):
+        place[path[-1]] = not value
+    elif isinstance(value, int):
+        place[path[-1]] = value + 1
+    elif isinstance(value, float):
+        place[path[-1]] = value * (1 + 1e-6) if value else 1e-6
+    else:
+        place[path[-1]] = "altered" if isinstance(value, str) else 0.5
+    return copied
+
+
+def test_every_altered_value_breaks_the_checksum():
+    table, certificate = certified()
+    stored = json.loads(json.dumps(certificate.to_dict()))
+    for path in leaves(stored):
+        assert not pacopt.audit(changed(stored, path), table).passed
+
+
+def with_new_checksum(stored):
+    return stored | {"hash": digest({key: value for key, value in stored.items() if key != "hash"})}
+
+
+def test_every_altered_number_is_noticed_though_the_checksum_was_made_anew():
+    table, certificate = certified()
+    stored = json.loads(json.dumps(certificate.to_dict()))
+    # What the user chose or declared cannot be recomputed from the table; everything else is.
+    chosen = ("ledger", "provenance", "min_success", "hash")
+    paths = [path for path in leaves(stored) if path[0] not in chosen]
+    assert len(paths) > 60
+    forged = {path: with_new_checksum(changed(stored, path)) for path in paths}
+    assert [path for path, value in forged.items() if pacopt.audit(value, table).passed] == []
+
+
+def test_an_altered_table_is_noticed():
+    table, certificate = certified()
+    losses = table.losses.copy()
+    losses[3, 5] = np.nextafter(losses[3, 5], 9)
+    assert not pacopt.audit(certificate, LossTable(losses=losses, start=table.start)).passed
+
+
+def test_the_first_disagreement_is_named():
+    table, certificate = certified()
+    stored = certificate.to_dict()
+    stored["deployed"]["risk"] *= 0.5
+    report = pacopt.audit(with_new_checksum(stored), table)
+    assert report.disagreement.name == "certificate.deployed.risk"
+    assert "stored as" in str(report.disagreement)

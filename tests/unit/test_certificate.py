@@ -1,0 +1,217 @@
+"""The certificate: what it says, what changes it, what does not, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pacopt
+from pacopt import Design, DiscreteMeasure, Grid, LossTable, Shares, Truncation, certify
+from pacopt.errors import AssumptionError, DesignError
+from pacopt.statement import down, up
+
+
+def make(seed=0, rows=8, n=120, failures=0.02):
+    rng = np.random.default_rng(seed)
+    start = rng.lognormal(size=n)
+    losses = start * rng.beta(1, 8, (rows, 1)) * rng.gamma(1, 1, (rows, n))
+    losses[rng.random((rows, n)) < failures] = np.nan
+    return LossTable(losses=losses, start=start)
+
+
+def numbers(certificate):
+    d, p = certificate.deployed, certificate.posterior
+    return d.risk, d.success, np.inf if d.quantile is None else d.quantile, p.risk, p.success
+
+
+def test_a_certificate_lies_on_the_safe_side_of_what_was_seen():
+    certificate = certify(make())
+    d, p = certificate.deployed, certificate.posterior
+    assert d.empirical_risk < d.risk < 1
+    assert 0 < d.success < d.empirical_success
+    assert p.empirical_risk < p.risk < 1
+    assert d.risk == pytest.approx(d.empirical_risk + d.confidence_cost + d.selection_cost, rel=1e-12)
+    assert min(d.confidence_cost, d.selection_cost) > 0
+    assert sum(p.weights) == pytest.approx(1)
+
+
+def test_the_posterior_is_at_least_as_good_as_a_single_term_of_the_mixture():
+    table = make(seed=3)
+    design = Design.uniform(table)
+    found = pacopt.search_grid(
+        pacopt.bounds.Betting(design.t_grid.points), table, design.prior, design.t_grid, 0.01 * design.shares.risk
+    )
+    assert certify(table).posterior.risk <= found.value * (1 + 1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(-900, 900))
+@settings(max_examples=4)
+def test_what_must_not_matter_does_not(seed, power):
+    table = make(seed % 100)
+    rng = np.random.default_rng(seed)
+    reference = certify(table)
+    columns, rows = rng.permutation(table.shape[1]), rng.permutation(table.shape[0])
+    scale = 2.0 ** rng.integers(-abs(power), abs(power) + 1, table.shape[1])
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = LossTable(losses=table.losses * scale, start=table.start * scale)
+    assert numbers(certify(scaled)) == pytest.approx(numbers(reference), rel=1e-12)
+    shuffled = LossTable(losses=table.losses[:, columns], start=table.start[columns])
+    assert numbers(certify(shuffled)) == pytest.approx(numbers(reference), rel=1e-9)
+    moved = certify(LossTable(losses=table.losses[rows], start=table.start))
+    assert numbers(moved) == pytest.approx(numbers(reference), rel=1e-9)
+    assert rows[moved.deployed.index] == reference.deployed.index
+
+
+def test_a_candidate_without_weight_changes_nothing_and_is_never_deployed():
+    table = make()
+    better = LossTable(losses=np.vstack([table.losses, np.zeros(table.shape[1])]), start=table.start)
+    prior = DiscreteMeasure.of(better.candidates, [*np.full(8, 1 / 8), 0.0])
+    assert numbers(certify(better, Design(prior))) == pytest.approx(numbers(certify(table)), rel=1e-12)
+    assert certify(better, Design(prior)).posterior.weights[-1] == 0
+
+
+def test_more_confidence_costs_and_more_data_pays():
+    table = make(n=150)
+    loose, tight = certify(table, confidence=0.9), certify(table, confidence=0.9999)
+    assert loose.deployed.risk < tight.deployed.risk
+    assert loose.deployed.success > tight.deployed.success
+    assert loose.posterior.risk < tight.posterior.risk
+    doubled = LossTable(losses=np.hstack([table.losses] * 2), start=np.hstack([table.start] * 2))
+    assert certify(doubled).deployed.risk < certify(table).deployed.risk
+    assert certify(doubled).deployed.success > certify(table).deployed.success
+
+
+def test_degenerate_tables_get_honest_certificates():
+    n = 60
+    perfect = certify(LossTable(losses=np.zeros((3, n)), start=np.ones(n)))
+    assert 0 < perfect.deployed.risk < 0.3
+    failed = certify(LossTable(losses=np.full((3, n), np.nan), start=np.ones(n)))
+    assert (failed.deployed.risk, failed.deployed.success, failed.deployed.quantile) == (1.0, 0.0, None)
+    assert (failed.posterior.risk, failed.posterior.success) == (1.0, 0.0)
+    assert "at most 1." in str(failed)
+    idle = certify(LossTable(losses=np.ones((2, n)), start=np.ones(n)))
+    assert idle.deployed.risk == 1.0
+    assert idle.deployed.success > 0.8
+    single = certify(LossTable(losses=[[0.1]], start=[1.0]))
+    assert single.deployed.risk <= 1
+    assert single.deployed.quantile is None
+    at_zero = certify(LossTable(losses=np.zeros((1, n)), start=np.zeros(n)))
+    assert at_zero.deployed.risk < perfect.deployed.risk  # one candidate instead of three
+    for scale in (1e-300, 1e300):
+        scaled = LossTable(losses=np.full((2, n), 0.25 * scale), start=np.full(n, scale))
+        plain = LossTable(losses=np.full((2, n), 0.25), start=np.ones(n))
+        assert certify(scaled).deployed.risk == pytest.approx(certify(plain).deployed.risk)
+
+
+def test_min_success_restricts_by_what_is_certified_and_says_when_nothing_is():
+    n = 400
+    fast, safe = np.full(n, 0.01), np.full(n, 0.2)
+    fast[:20] = np.inf
+    table = LossTable(losses=[fast, safe], start=np.ones(n))
+    assert certify(table).deployed.index == 0
+    chosen = certify(table, min_success=0.97)
+    assert (chosen.deployed.index, chosen.attained) == (1, True)
+    assert chosen.posterior.weights[0] == 0
+    beyond = certify(table, min_success=0.9999)
+    assert not beyond.attained
+    assert beyond.deployed.index == 1
+    assert "No candidate could be certified to succeed with probability 0.9999" in str(beyond)
+
+
+def test_a_users_predicate_enters_the_success_statement_only():
+    table = make()
+    predicate = np.zeros(table.shape, dtype=bool)
+    judged = LossTable(losses=table.losses, start=table.start, success=predicate)
+    ours, theirs = certify(table), certify(judged)
+    assert theirs.deployed.success == 0
+    assert theirs.deployed.risk == ours.deployed.risk
+    assert "user's success criterion" in str(theirs)
+
+
+def test_an_absolute_statement_needs_a_declaration():
+    table = make(failures=0.0)
+    with pytest.raises(DesignError, match="declared assumption"):
+        Design.uniform(table, shares=Shares(0.4, 0.2, 0.2, 0.2))
+    with pytest.raises(AssumptionError, match="Bahadur"):
+        Truncation(1.0, np.inf, "nothing")
+    design = Design.uniform(
+        table, shares=Shares(0.4, 0.2, 0.2, 0.2), truncation=Truncation.from_second_moment(4.0, 8.0)
+    )
+    certificate = certify(table, design)
+    assert certificate.deployed.absolute > np.fmin(table.losses, table.start)[certificate.deployed.index].mean()
+    assert "E l0^2 <= 8.0" in str(certificate)
+    assert pacopt.audit(certificate, table).passed
+
+
+def test_a_declared_law_bounds_the_excess_better_than_its_second_moment():
+    rhs = pacopt.GaussianVector(mean=np.array([1.0, 3.0]), factor=np.array([[2.0, 0.0], [0.5, 1.0]]))
+    level = 4 * rhs.mean_start_loss()
+    top = 1 / np.linalg.eigvalsh(rhs.covariance).max()
+    by_law = Truncation.from_law(level, rhs.log_mgf_start_loss, top, "b is normal")
+    by_moment = Truncation.from_second_moment(level, rhs.mean_square_start_loss())
+    l0 = 0.5 * np.sum(rhs.sample(400_000, np.random.default_rng(0)) ** 2, axis=1)
+    excess = np.maximum(l0 - level, 0)
+    assert excess.mean() + 5 * excess.std() / np.sqrt(len(l0)) < by_law.excess < by_moment.excess
+
+
+def test_informed_weights_follow_the_prior_split_and_leave_nobody_out():
+    everything = make(seed=5, rows=40, n=1200)
+    prior_part = LossTable(losses=everything.losses[:, :200], start=everything.start[:200])
+    train = LossTable(losses=everything.losses[:, 200:], start=everything.start[200:])
+    design = Design.informed(prior_part, train=1000)
+    favourite = int(prior_part.safeguarded().mean(axis=1).argmin())
+    assert design.prior.weights[favourite] >= 0.5
+    assert design.prior.weights.min() >= 0.05 / 40
+    assert certify(train, design).deployed.risk < certify(train).deployed.risk
+    assert Design.from_dict(json.loads(json.dumps(design.to_dict()))).hash == design.hash
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -0.1, np.nan])
+def test_a_confidence_that_cannot_be_is_refused(confidence):
+    with pytest.raises(DesignError, match="confidence"):
+        certify(make(), confidence=confidence)
+
+
+def test_designs_that_do_not_fit_are_refused():
+    table = make()
+    other = DiscreteMeasure.uniform({"candidate": np.arange(8.0) + 1})
+    with pytest.raises(DesignError, match="not the same"):
+        certify(table, Design(other))
+    with pytest.raises(DesignError, match="not the same"):
+        certify(table, Design(DiscreteMeasure.uniform({"candidate": np.arange(7.0)})))
+    for options in ({"target_ratio": 0.0}, {"target_ratio": 1.5}, {"quantile_level": 1.0}):
+        with pytest.raises(DesignError, match="target_ratio is"):
+            Design.uniform(table, **options)
+    for shares in ((0.6, 0.3, 0.2), (0.0, 0.5, 0.5), (0.9, -0.1, 0.2)):
+        with pytest.raises(DesignError, match="shares"):
+            Shares(*shares)
+    with pytest.raises(DesignError, match="t is 1"):
+        Design.uniform(table, t_grid=Grid.uniform([0.5, 1.0]))
+    with pytest.raises(DesignError, match="probability"):
+        certify(table, min_success=1.2)
+
+
+def test_printed_numbers_are_rounded_to_the_safe_side():
+    assert (up(0.123441), down(0.98769)) == ("0.1235", "0.9876")
+    assert (up(1.0), down(0.0), up(0.0)) == ("1", "0", "0")
+    for value in np.random.default_rng(0).lognormal(sigma=5, size=200):
+        assert float(up(value)) >= value >= float(down(value))
+    text = str(certify(make()))
+    for phrase in (
+        "With confidence 0.99",
+        "120 training instances",
+        "It rests on:",
+        "(declared)",
+        "(proved)",
+        "Not claimed",
+    ):
+        assert phrase in text
+    assert "guarantee" not in text
+
+
+def test_the_text_of_an_estimate_never_says_guarantee():
+    from pacopt.papers import plug_in_bound
+
+    assert "guarantee" not in repr(plug_in_bound(make(failures=0.0))).lower()
