@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,9 +18,12 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray:
-    """A read-only array with these values; a copy, unless the array is read-only already."""
+    """A read-only array with these values; a copy, unless nobody can write to the array through another name."""
     result = np.asarray(array, dtype=dtype)
-    if result.flags.writeable:
+    owner: Any = result
+    while isinstance(owner, np.ndarray) and not owner.flags.writeable:
+        owner = owner.base
+    if owner is not None:
         result = result.copy()
         result.flags.writeable = False
     return result
@@ -39,15 +41,15 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> 
     half a file behind when it is interrupted.
     """
     path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        with open(temporary, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name in sorted(arrays):
                 with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asanyarray(arrays[name]), allow_pickle=False)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -58,10 +60,14 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise ValueError("it holds a single array without a name")
-            return {name: archive[name] for name in archive.files}
+            arrays = {name: archive[name] for name in archive.files}
+        for name, values in arrays.items():
+            if not isinstance(values, np.ndarray):
+                raise ValueError(f"its member {name} is no array")
+        return arrays
     except FileNotFoundError:
         raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError, AttributeError, MemoryError) as error:
         raise StorageError(
             f"{os.fspath(path)} could not be read as an npz archive: {error}.",
             "An npz archive of plain numeric arrays is needed.",

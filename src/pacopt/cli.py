@@ -66,5 +66,5 @@ def main() -> None:
     try:
         app()
     except PacoptError as error:
-        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {error}", highlight=False)
+        Console(stderr=True).print(f"{type(error).__name__}: {error}", style="red", markup=False, highlight=False)
         sys.exit(2)

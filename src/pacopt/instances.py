@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from pacopt.arrays import frozen, load_npz, save_npz
-from pacopt.errors import InstancesError, suggest
+from pacopt.errors import InstancesError
 
 #: What selects several rows: a slice, an array of row numbers, or a boolean mask.
 Rows = slice | np.ndarray | Sequence[int]
@@ -32,6 +32,13 @@ class Instances:
 
     def __post_init__(self) -> None:
         """Check and freeze the fields."""
+        if not isinstance(self.fields, Mapping):
+            raise InstancesError(
+                f"A {type(self.fields).__name__} was given.",
+                "Instances are made of named arrays.",
+                "A problem asks for its data by name.",
+                'Pass a mapping such as {"A": array, "b": array}.',
+            )
         fields = {name: _checked(name, array) for name, array in self.fields.items()}
         if not fields:
             raise InstancesError(
@@ -50,6 +57,10 @@ class Instances:
             )
         object.__setattr__(self, "fields", MappingProxyType(dict(sorted(fields.items()))))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as what it was made of, for worker processes."""
+        return Instances, (dict(self.fields),)
+
     def __len__(self) -> int:
         return len(next(iter(self.fields.values())))
 
@@ -62,12 +73,12 @@ class Instances:
     def __getitem__(self, rows: Rows) -> "Instances": ...
     def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "dict[str, np.ndarray] | Instances":
         """One instance as a dict for a row number, else `Instances` with the selected rows."""
-        if isinstance(rows, str):
+        if isinstance(rows, str | bool) or rows is None:
             raise InstancesError(
-                f"Instances were indexed with the name {rows!r}.",
-                "An index selects rows.",
+                f"Instances were indexed with {rows!r}.",
+                "An index selects rows: a number, a slice, a list of numbers, a mask.",
                 "",
-                f'For an array by its name use instances.fields["{rows}"]; {suggest(rows, self.fields)}',
+                'For an array by its name use instances.fields["name"].',
             )
         if isinstance(rows, int | np.integer):
             return {name: array[rows] for name, array in self.fields.items()}
@@ -81,6 +92,10 @@ class Instances:
     @staticmethod
     def concatenate(parts: "Sequence[Instances]") -> "Instances":
         """The rows of all parts, in order; the parts must have the same fields and shapes."""
+        if not parts:
+            raise InstancesError(
+                "There is nothing to concatenate.", "At least one part is needed.", "", "Check the list."
+            )
         first = parts[0].fields
         for part in parts[1:]:
             ours = {name: array.shape[1:] for name, array in first.items()}
@@ -130,9 +145,19 @@ class Instances:
 
 
 def _checked(name: object, array: Any) -> np.ndarray:
-    if not isinstance(name, str) or not name or "/" in name or "\0" in name:
+    if not isinstance(name, str) or not name or "/" in name or "\0" in name or name.endswith(".npy"):
         raise InstancesError(
-            f"A field is named {name!r}.", "A name is a non-empty string without a slash.", "", "Rename it."
+            f"A field is named {name!r}.",
+            "A name is a non-empty string without a slash that does not end in .npy.",
+            "It becomes the name of a file in an archive.",
+            "Rename it.",
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise InstancesError(
+            f"Field {name!r} is a masked array.",
+            "Every number of an instance is used.",
+            "The mask would be lost silently.",
+            "Fill it, and pass the mask as a field of its own.",
         )
     try:
         result = np.asarray(array)
@@ -175,6 +200,7 @@ def _canonical(array: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         return np.ascontiguousarray(array, dtype="<c16") + 0.0, None
     # Adding zero turns -0.0 into 0.0: equal numbers, equal fingerprints.
     values = np.ascontiguousarray(array, dtype="<f8") + 0.0
+    values[np.isnan(values)] = np.nan  # there are many bit patterns of NaN
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
         # Beyond 2^53 several integers share a double; they differ from it in their low bits.
         low = array & array.dtype.type(0xFFFF)

@@ -60,7 +60,9 @@ class LossTable:
         success = _mask("success", self.success, losses.shape)
         if missing is not None:
             losses = frozen(np.where(missing, np.nan, losses))
-            success = None if success is None else frozen(success & ~missing)
+        if success is not None:
+            # A run that failed has not succeeded, whatever a predicate made of its last point.
+            success = frozen(success & np.isfinite(losses))
         refuse_bad_losses(losses, start)
         values = {
             "losses": losses,
@@ -68,10 +70,15 @@ class LossTable:
             "candidates": MappingProxyType(_named_candidates(self.candidates, len(losses))),
             "success": success,
             "missing": missing,
-            "provenance": MappingProxyType(dict(self.provenance)),
+            "provenance": MappingProxyType(_json(self.provenance)),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as what it was made of, for worker processes."""
+        values = (dict(self.candidates), self.success, self.missing, dict(self.provenance))
+        return LossTable, (self.losses, self.start, *values)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -123,10 +130,14 @@ class LossTable:
     def load(path: str | os.PathLike[str]) -> "LossTable":
         """A table written by `save`, checked as if it were new."""
         arrays = load_npz(path)
-        schema = json.loads(str(arrays["header"]))["schema"] if "header" in arrays else "none"
-        if schema != SCHEMA:
+        try:
+            header = json.loads(str(arrays["header"]))
+            schema, provenance = header["schema"], header["provenance"]
+        except (KeyError, TypeError, ValueError):
+            schema = "none"
+        if schema != SCHEMA or not {"losses", "start"} <= arrays.keys():
             raise StorageError(
-                f"{os.fspath(path)} has the schema {schema}.",
+                f"{os.fspath(path)} has the schema {schema} and the arrays {', '.join(sorted(arrays))}.",
                 f"This version of pacopt reads {SCHEMA}.",
                 "Numbers of another layout could be taken for something that they are not.",
                 "Read it with the version of pacopt that wrote it.",
@@ -138,7 +149,7 @@ class LossTable:
             candidates={k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)},
             success=arrays.get("success"),
             missing=arrays.get("missing"),
-            provenance=json.loads(str(arrays["header"]))["provenance"],
+            provenance=provenance,
         )
 
 
@@ -168,8 +179,26 @@ def refuse_bad_losses(losses: np.ndarray, start: np.ndarray, *, first_instance: 
         )
 
 
+def _json(provenance: Any) -> dict[str, Any]:
+    try:
+        value: dict[str, Any] = json.loads(json.dumps(dict(provenance)))
+    except (TypeError, ValueError) as error:
+        raise TableError(
+            f"The provenance cannot be written as JSON: {error}.",
+            "It is a mapping of names to plain values.",
+            "It is stored and hashed with the table.",
+            "Leave out what is no number, text or list of these.",
+        ) from error
+    return value
+
+
 def _real(name: str, array: Any) -> np.ndarray:
-    result = np.asarray(array)
+    try:
+        result = np.asarray(array)
+    except ValueError as error:
+        raise TableError(
+            f"{name} is no array: {error}.", "Every row has the same length.", "", "Use NaN for a run that failed."
+        ) from error
     if result.dtype.kind not in "fiu" and result.size:
         raise TableError(
             f"{name} holds {result.dtype} values.", "Losses are real numbers.", "", "Pass an array of floats."

@@ -73,6 +73,10 @@ class DiscreteMeasure:
         count = len(next(iter(support.values())))
         return DiscreteMeasure(support, np.full(count, -np.log(count)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as what it was made of, for worker processes."""
+        return DiscreteMeasure, (dict(self.support), self.log_weights)
+
     def __len__(self) -> int:
         return len(self.log_weights)
 

@@ -1,6 +1,5 @@
 """Sums over the instances for every candidate, on all cores and in bounded memory."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.loss_table import LossTable
+from pacopt.machine import cores
 
 #: Cells worked on at a time by one thread.
 BLOCK = 2**16
@@ -20,7 +20,7 @@ def by_rows(table: LossTable, function: Callable[[slice], np.ndarray]) -> np.nda
     slices = [slice(first, min(first + height, rows)) for first in range(0, rows, height)]
     if len(slices) == 1:
         return function(slices[0])
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         return np.concatenate(list(pool.map(function, slices)))
 
 

@@ -25,8 +25,10 @@ class Split:
 
     def __post_init__(self) -> None:
         """Refuse content that stands in two parts."""
+        parts = {"prior": self.prior, "train": self.train, "test": self.test}
+        for name, part in parts.items():
+            _refuse_no_instances(name, part)
         if not self.allow_duplicates:
-            parts = {"prior": self.prior, "train": self.train, "test": self.test}
             _refuse_overlap({name: (part, np.arange(len(part))) for name, part in parts.items()})
 
 
@@ -39,7 +41,15 @@ def split(
     >>> len(parts.prior), len(parts.train), len(parts.test)
     (2, 5, 3)
     """
+    _refuse_no_instances("The first argument", instances)
     sizes = {"prior": prior, "train": train, "test": test}
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise SplitError(
+            f"seed={seed!r} was given.",
+            "A seed is a whole number, not negative.",
+            "A split that cannot be repeated cannot be checked.",
+            "Use seed=0.",
+        )
     for name, size in sizes.items():
         least = 1 if name == "train" else 0
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < least:
@@ -63,6 +73,16 @@ def split(
         _refuse_overlap({name: (parts[name], rows[name]) for name in sizes})
     # The check above names rows of `instances`; the one in Split would name rows of the parts.
     return Split(**parts, allow_duplicates=allow_duplicates)
+
+
+def _refuse_no_instances(name: str, value: object) -> None:
+    if not isinstance(value, Instances):
+        raise SplitError(
+            f"{name} is a {type(value).__name__}.",
+            "Instances are needed.",
+            "",
+            "Make it one: pacopt.Instances(arrays).",
+        )
 
 
 def _refuse_overlap(parts: Mapping[str, tuple[Instances, np.ndarray]]) -> None:

@@ -12,6 +12,11 @@ INSTANCES = pacopt.Instances({"b": np.arange(12.0).reshape(4, 3)})
 OUTSIDE = jnp.ones(3)  # float32: JAX's default
 
 
+@jax.jit
+def compiled(x):
+    return jnp.sum((OUTSIDE * x) ** 2)
+
+
 def problem(start=lambda i: jnp.zeros(3), loss=lambda x, i: jnp.sum((x - i["b"]) ** 2)):
     class Mine(pacopt.AbstractProblem):
         def start(self, instance):
@@ -129,6 +134,21 @@ MISTAKES = {
         CandidatesError,
         "candidate 1 is nan",
     ),
+    "candidates that are a list": (lambda: prepare(candidates=[{"rate": 0.1}]), CandidatesError, "are a list"),
+    "candidates that are text": (lambda: prepare(candidates={"rate": ["0.1"]}), CandidatesError, "real numbers"),
+    "candidates of unequal length": (
+        lambda: prepare(candidates={"rate": [[1], [1, 2]]}),
+        CandidatesError,
+        "real numbers",
+    ),
+    "a number type that does not exist": (lambda: prepare(dtype="bogus"), PrecisionError, "'bogus'"),
+    "a start without numbers": (lambda: prepare(problem(start=lambda i: jnp.zeros(0))), ProblemError, "start returns"),
+    "a recorded step that is no number": (lambda: prepare(at=[2.7]), AlgorithmError, "recorded at"),
+    "a float32 array in a function that was compiled before": (
+        lambda: prepare(problem(loss=lambda x, i: compiled(x) + 0 * jnp.sum(i["b"]))),
+        PrecisionError,
+        "without being given it is float32",
+    ),
     "half precision": (lambda: prepare(dtype=np.float16), PrecisionError, "float64 or float32"),
     "a state that changes its shape": (
         lambda: prepare(algorithm=algorithm(step=lambda s, h, o: jnp.append(s, 0.0))),
@@ -173,6 +193,24 @@ def test_a_negative_loss_is_found_in_the_first_tile_and_named():
     tiles = prepare(falling, candidates={"rate": [0.0, 0.5]}).tiles()
     with pytest.raises(TableError, match="candidate 1 on instance 0 is -"):
         next(tiles)
+
+
+def test_an_instance_without_a_start_is_named_before_anything_runs():
+    b = np.ones((5000, 3))
+    b[4999] = np.nan
+    work = prepare(instances=pacopt.Instances({"b": b}), candidates={"rate": np.linspace(0, 0.1, 400)}, steps=50)
+    with pytest.raises(TableError, match="start loss of instance 4999 is nan; 1 are"):
+        work.tiles()
+
+
+def test_a_negative_loss_in_a_later_tile_is_named_by_its_own_number():
+    b = np.zeros((5000, 3))
+    b[4321] = 1.0
+    falling = problem(loss=lambda x, i: jnp.sum(i["b"] * x) + 1.0)
+    work = prepare(falling, instances=pacopt.Instances({"b": b}), candidates={"rate": np.full(100, 0.5)}, steps=50)
+    assert len(work.tiling) > 4
+    with pytest.raises(TableError, match="candidate 0 on instance 4321 is -"):
+        list(work.tiles())
 
 
 def test_a_start_that_is_not_finite_is_named():

@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pacopt import __version__
+import pytest
+
+from pacopt import __version__, cli
+from pacopt.errors import TableError
 
 PACOPT = Path(sys.executable).with_name("pacopt")
 
@@ -24,6 +27,17 @@ def test_an_unknown_command_is_a_mistake_of_the_user():
     answer = pacopt("dmeo")
     assert answer.returncode == 2
     assert "Traceback" not in answer.stderr
+
+
+def test_a_mistake_is_printed_as_it_is_with_its_brackets(monkeypatch, capsys):
+    def mistaken():
+        raise TableError("found [/path]", "shape [candidates, instances]", "", "")
+
+    monkeypatch.setattr(cli, "app", mistaken)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    assert "TableError: found [/path] shape [candidates, instances]" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_the_demo_learns_hyperparameters_that_beat_the_textbook():

@@ -1,7 +1,10 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
-from pacopt import Instances
+from pacopt import Instances, LossTable
 from pacopt.errors import InstancesError, StorageError
 
 
@@ -103,6 +106,41 @@ def test_loading_never_executes_and_says_what_is_wrong(tmp_path):
         Instances.load(tmp_path / "absent.npz")
 
 
+def test_instances_and_tables_travel_to_worker_processes_and_back():
+    instances = make()
+    assert pickle.loads(pickle.dumps(instances)).fingerprint == instances.fingerprint
+    assert copy.deepcopy(instances).fingerprint == instances.fingerprint
+    table = LossTable(losses=[[0.5, np.nan]], start=[1.0, 1.0], success=np.array([[True, True]]), provenance={"a": 1})
+    again = pickle.loads(pickle.dumps(table))
+    np.testing.assert_array_equal(again.losses, table.losses)
+    np.testing.assert_array_equal(again.success, [[True, False]])  # a run that failed has not succeeded
+    assert again.provenance == {"a": 1}
+
+
+def test_a_read_only_view_of_a_writable_array_is_copied():
+    array = np.zeros((3, 2))
+    view = array.view()
+    view.flags.writeable = False
+    instances = Instances({"b": view})
+    array[0] = 99
+    assert instances.fields["b"][0, 0] == 0
+
+
+def test_a_save_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
+    make().save(tmp_path / "data.npz")
+    before = (tmp_path / "data.npz").read_bytes()
+    monkeypatch.setattr(np.lib.format, "write_array", lambda *arguments, **options: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        make(9).save(tmp_path / "data.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["data.npz"]
+    assert (tmp_path / "data.npz").read_bytes() == before
+
+
+def test_every_nan_is_the_same_number():
+    odd = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)
+    assert Instances({"v": odd}).fingerprints[0] == Instances({"v": np.array([np.nan])}).fingerprints[0]
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -113,6 +151,10 @@ def test_loading_never_executes_and_says_what_is_wrong(tmp_path):
         ({"A": [[1.0, 2.0], [3.0]]}, "no array"),
         ({"a/b": np.zeros(3)}, "slash"),
         ({"": np.zeros(3)}, "non-empty"),
+        ({"x.npy": np.zeros(3)}, "npy"),
+        (np.zeros(3), "A ndarray was given"),
+        (None, "A NoneType was given"),
+        ({"m": np.ma.masked_less(np.arange(3.0), 1)}, "masked"),
     ],
 )
 def test_what_is_no_sequence_of_instances_is_refused(fields, message):
@@ -120,6 +162,9 @@ def test_what_is_no_sequence_of_instances_is_refused(fields, message):
         Instances(fields)
 
 
-def test_a_name_in_place_of_rows_is_answered_with_the_right_way():
-    with pytest.raises(InstancesError, match="fields"):
-        make()["A"]
+def test_what_selects_no_rows_is_answered_with_the_right_way():
+    for index in ("A", True, None):
+        with pytest.raises(InstancesError, match="fields"):
+            make()[index]
+    with pytest.raises(InstancesError, match="nothing to concatenate"):
+        Instances.concatenate([])

@@ -59,6 +59,14 @@ def test_saving_and_loading_give_the_same_table(tmp_path):
         LossTable.load(tmp_path / "other.npz")
 
 
+def test_a_file_that_is_no_table_is_refused(tmp_path):
+    good = {"losses": np.ones((1, 2)), "start": np.ones(2)}
+    for number, header in enumerate(("{", "[]", "{}", '{"schema": 1}')):
+        np.savez(tmp_path / f"{number}.npz", header=np.array(header), **good)
+        with pytest.raises(StorageError, match="schema"):
+            LossTable.load(tmp_path / f"{number}.npz")
+
+
 ONES = np.ones((2, 3))
 
 
@@ -73,6 +81,8 @@ ONES = np.ones((2, 3))
         ({"losses": ONES, "start": [1.0, np.nan, 1.0]}, "instance 1 is nan"),
         ({"losses": ONES, "start": [1.0, 1.0, -1.0]}, "instance 2 is -1.0"),
         ({"losses": ONES, "start": [np.inf, 1.0, 1.0]}, "instance 0 is inf"),
+        ({"losses": [[1.0, 2.0], [1.0]], "start": [1.0, 1.0]}, "no array"),
+        ({"losses": ONES, "start": np.ones(3), "provenance": {"a": object()}}, "JSON"),
         ({"losses": ONES + 1j, "start": np.ones(3)}, "complex128"),
         ({"losses": ONES, "start": np.ones(3), "candidates": {"a": np.ones(3)}}, "has 2 rows"),
         ({"losses": ONES, "start": np.ones(3), "success": ONES}, "boolean"),

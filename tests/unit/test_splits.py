@@ -47,6 +47,16 @@ def test_a_split_made_by_hand_is_checked_as_well():
     assert len(Split(prior=numbers(1, 1), train=numbers(2, 2), test=numbers(3)).train) == 2
 
 
+def test_what_is_no_instances_or_no_seed_is_refused():
+    with pytest.raises(SplitError, match="train is a NoneType"):
+        Split(prior=numbers(1), train=None, test=numbers(2))
+    with pytest.raises(SplitError, match="is a dict"):
+        split({"b": np.zeros(3)}, prior=0, train=1, test=0, seed=0)
+    for seed in (-1, 1.5, None, "a"):
+        with pytest.raises(SplitError, match="seed="):
+            split(numbers(1, 2), prior=0, train=1, test=0, seed=seed)
+
+
 @pytest.mark.parametrize("sizes", [(0, 0, 1), (-1, 5, 1), (5, 4, 2), (0.5, 5, 1), (1, True, 1)])
 def test_sizes_that_cannot_be_are_refused(sizes):
     prior, train, test = sizes

@@ -2,12 +2,14 @@
 
 import threading
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import pacopt
+from alone import run_alone
 from cases import ALGORITHMS, PROBLEMS, candidates_for, numpy_table
 from pacopt.errors import AlgorithmError, TableError
 
@@ -104,6 +106,25 @@ def test_a_known_minimum_is_subtracted_and_rounding_below_it_is_counted():
     assert rounded.provenance["clamped"] == 2
     with pytest.raises(TableError, match=r"candidate 0 on instance 0 is -.*AbstractKnownMinimum"):
         table(1e-11)
+
+
+def test_only_cells_of_the_table_are_counted_and_float32_has_its_own_rounding():
+    c = np.linspace(8.0, 9.0, 1001)  # no multiple of any tile
+    instances, rates = pacopt.Instances({"c": c}), {"step_size": np.full(7, 0.5)}
+    table = pacopt.tabulate(Tilted(5e-13), pacopt.GradientDescent(), rates, instances, steps=1)
+    assert table.provenance["clamped"] == 7 * 1001
+    single = pacopt.tabulate(Tilted(1e-6), pacopt.GradientDescent(), rates, instances, steps=1, dtype=np.float32)
+    np.testing.assert_array_equal(single.losses, 0)
+
+
+def test_a_warm_start_near_the_minimum_is_not_refused_for_its_rounding():
+    class Warm(Tilted):
+        def start(self, instance):
+            return instance["c"] * (1 + 1e-9)
+
+    instances = pacopt.Instances({"c": np.linspace(1, 2, 50)})
+    table = pacopt.tabulate(Warm(0.0), pacopt.GradientDescent(), {"step_size": [0.1, 0.5]}, instances, steps=5)
+    assert np.all(table.losses >= 0)
 
 
 def test_a_start_at_the_minimum_may_be_below_it_by_rounding():
@@ -271,6 +292,66 @@ def test_finished_tiles_can_be_stored_and_skipped():
         other.collect(stored)
 
 
+def test_a_run_that_does_not_move_ends_exactly_at_its_start():
+    """In a batch a matrix product rounds otherwise than alone; a tie must stay a tie all the same."""
+
+    class Fit(pacopt.AbstractProblem):
+        def start(self, instance):
+            return jnp.ones(23)
+
+        def loss(self, x, instance):
+            return 0.5 * jnp.sum((instance["A"] @ x - instance["b"]) ** 2)
+
+    rng = np.random.default_rng(0)
+    instances = pacopt.Instances({"A": rng.standard_normal((40, 37, 23)), "b": rng.standard_normal((40, 37))})
+    table = pacopt.tabulate(Fit(), pacopt.GradientDescent(), {"step_size": np.zeros(64)}, instances, steps=3)
+    np.testing.assert_array_equal(table.losses, np.broadcast_to(table.start, (64, 40)))
+    assert table.succeeded().all()
+
+
+class Configured(pacopt.AbstractProblem):
+    """A problem with plain fields: a size, a switch, a name, a function, and shared data."""
+
+    size: int
+    squared: bool
+    kind: str
+    link: object
+    power: int = eqx.field(static=True)
+    shift: np.ndarray
+
+    def start(self, instance):
+        return jnp.zeros(self.size)
+
+    def loss(self, x, instance):
+        residual = self.link(x) - instance["b"] - self.shift + 0.0 * jnp.arange(self.size)
+        total = jnp.sum(residual**self.power if self.squared else jnp.abs(residual))
+        return total + (1.0 if self.kind == "lifted" else 0.0)
+
+
+def test_a_problem_may_have_fields_of_any_kind():
+    instances = pacopt.Instances({"b": np.ones((4, 3))})
+    problem = Configured(3, True, "lifted", jnp.tanh, 2, np.full(3, 0.5))
+    table = pacopt.tabulate(problem, pacopt.GradientDescent(), {"step_size": 0.1}, instances, steps=5)
+    np.testing.assert_allclose(table.start, 3 * 1.5**2 + 1)
+
+
+def test_every_device_gets_tiles():
+    code = """
+        import numpy as np, pacopt
+        import pacopt.engines.tabulation as tabulation
+        seen, original = [], tabulation._run_tile
+        def spy(rest, arrays, hypers, batches, start):
+            seen.append(next(iter(start.devices())).id)
+            return original(rest, arrays, hypers, batches, start)
+        tabulation._run_tile = spy
+        law = pacopt.VaryingCurvature.draw(seed=0, n=10)
+        rates = {"step_size": np.linspace(0, 1e-4, 60), "momentum": np.zeros(60)}
+        pacopt.tabulate(law.problem, pacopt.HeavyBall(), rates, law.sample(3000, seed=1), steps=40)
+        print(sorted(set(seen)))
+    """
+    assert run_alone(code, XLA_FLAGS="--xla_force_host_platform_device_count=3") == "[0, 1, 2]\n"
+
+
 def test_progress_counts_cells_up_to_all_of_them():
     case, (algorithm, _) = PROBLEMS[0], ALGORITHMS[1]
     calls = []
@@ -286,8 +367,13 @@ def test_progress_counts_cells_up_to_all_of_them():
 def test_the_provenance_changes_with_everything_that_determines_the_numbers():
     case, (algorithm, _) = PROBLEMS[1], ALGORITHMS[0]
     base = {"problem": case.problem, "instances": case.sample(3, 0), "step_size": 1e-4, "steps": 2, "dtype": np.float64}
+    base |= {"algorithm": algorithm, "success": None}
+    other = type("Other", (pacopt.GradientDescent.__mro__[1],), dict(vars(pacopt.GradientDescent)))
     changes = [
         {},
+        {"algorithm": other()},
+        {"success": lambda x, i: jnp.all(x < 1)},
+        {"success": lambda x, i: jnp.all(x < 2)},
         {"instances": case.sample(3, 1)},
         {"step_size": 2e-4},
         {"steps": 3},
@@ -295,10 +381,17 @@ def test_the_provenance_changes_with_everything_that_determines_the_numbers():
         {"problem": pacopt.SharedQuadratic(2 * case.problem.A)},
     ]
 
-    def job(problem, instances, step_size, steps, dtype):
-        candidates = {"step_size": step_size}
-        return pacopt.Tabulation.prepare(problem, algorithm, candidates, instances, steps=steps, dtype=dtype).job
+    def job(problem, algorithm, instances, step_size, **options):
+        return pacopt.Tabulation.prepare(problem, algorithm, {"step_size": step_size}, instances, **options).job
 
     jobs = [job(**base | change) for change in changes]
     assert len(set(jobs)) == len(changes)
     assert job(**base) == jobs[0]
+
+    def within(limit):
+        return lambda x, i: jnp.all(x < limit)
+
+    assert job(**base | {"success": within(1.0)}) != job(**base | {"success": within(2.0)})
+    configured = [Configured(3, True, kind, jnp.tanh, power, np.zeros(3)) for kind in "ab" for power in (2, 4)]
+    plain = base | {"instances": pacopt.Instances({"b": np.ones((2, 3))})}
+    assert len({job(**plain | {"problem": problem}) for problem in configured}) == 4

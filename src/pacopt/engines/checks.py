@@ -53,6 +53,14 @@ def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, An
     """The candidates as one float64 array for each hyperparameter; a single number stands for one candidate."""
     declared = type(algorithm).hyperparameters
     name = type(algorithm).__name__
+    for value, meaning in ((declared, f"{name}.hyperparameters"), (candidates, "The candidates")):
+        if not isinstance(value, Mapping):
+            raise CandidatesError(
+                f"{meaning} are a {type(value).__name__}.",
+                "Hyperparameters go by their names.",
+                "",
+                'Use a mapping such as {"step_size": [0.1, 0.2]}, one array for each.',
+            )
     for unknown in candidates.keys() - declared.keys():
         raise CandidatesError(
             f"{name} has no hyperparameter {unknown!r}.",
@@ -67,7 +75,7 @@ def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, An
             "",
             f"Add {absent!r}, constant if it is not to be learned.",
         )
-    arrays = {key: np.atleast_1d(np.asarray(candidates[key], dtype=np.float64)) for key in declared}
+    arrays = {key: np.atleast_1d(_numbers(key, candidates[key])) for key in declared}
     shapes = {key: array.shape for key, array in arrays.items()}
     if len(set(shapes.values())) != 1 or any(array.ndim != 1 or not array.size for array in arrays.values()):
         raise CandidatesError(
@@ -88,17 +96,30 @@ def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, An
     return {key: frozen(array) for key, array in arrays.items()}
 
 
+def _numbers(key: str, values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiu" and array.size:
+        raise CandidatesError(
+            f"The values of {key!r} are of type {array.dtype}.", "They are real numbers.", "", "Pass a list of floats."
+        )
+    return array.astype(np.float64)
+
+
 def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
     """The steps at which losses are recorded; the last one if nothing is said."""
-    recorded = (steps,) if at is None else tuple(int(step) for step in at)
-    if not recorded or min(recorded) < 0 or max(recorded) > steps or len(set(recorded)) != len(recorded):
+    recorded = (steps,) if at is None else tuple(at) if isinstance(at, Iterable) else (at,)
+    whole = all(isinstance(step, int | np.integer) for step in recorded)
+    if not recorded or not whole or min(recorded) < 0 or max(recorded) > steps or len(set(recorded)) != len(recorded):
         raise AlgorithmError(
             f"Losses are to be recorded at {recorded}.",
             f"Recorded steps are distinct, from 0 (the start) to {steps} (the end).",
             "",
             "For all of them use range(steps + 1).",
         )
-    return recorded
+    return tuple(int(step) for step in recorded)
 
 
 def state_of(cell: Cell, hyper: Any, instance: Any, dtype: np.dtype[Any]) -> list[jax.ShapeDtypeStruct]:
@@ -106,14 +127,15 @@ def state_of(cell: Cell, hyper: Any, instance: Any, dtype: np.dtype[Any]) -> lis
     problem, algorithm = cell.problem, cell.algorithm
     objective = Objective(problem, instance)
 
-    def shape(error: type[PacoptError], owner: Any, function: Any, *arguments: Any, note: str = "") -> Any:
-        name = f"{type(owner).__name__}.{function.__name__}"
-        with _explained(error, name + note, instance if owner is problem else hyper):
-            return shape_of(function, *arguments, dtype=dtype, name=name)
+    def shape(error: type[PacoptError], method: Any, *arguments: Any, given: Any = (), note: str = "") -> Any:
+        """Only `arguments` are traced; the plain fields of a problem stay what they are."""
+        name = f"{type(method.__self__).__name__}.{method.__name__}"
+        with _explained(error, name + note, instance if error is ProblemError else hyper):
+            return shape_of(lambda *traced: method(*traced, *given), *arguments, dtype=dtype, name=name)
 
-    x = shape(ProblemError, problem, problem.start, instance)
+    x = shape(ProblemError, problem.start, instance)
     leaves = jax.tree.leaves(x)
-    if not leaves or any(getattr(leaf, "dtype", None) != dtype for leaf in leaves):
+    if not leaves or any(getattr(leaf, "dtype", None) != dtype for leaf in leaves) or not sum(x.size for x in leaves):
         raise ProblemError(
             f"{type(problem).__name__}.start returns {_describe(x)}.",
             f"The start is made of {dtype} arrays.",
@@ -121,18 +143,16 @@ def state_of(cell: Cell, hyper: Any, instance: Any, dtype: np.dtype[Any]) -> lis
             "Use jax.numpy.zeros(n), which has the precision of the run, and no integer or fixed dtype.",
         )
     at_start = f" at a start of {_describe(x)}"
-    _refuse_no_number(problem.loss, shape(ProblemError, problem, problem.loss, x, instance, note=at_start), dtype)
+    _refuse_no_number(problem.loss, shape(ProblemError, problem.loss, x, instance, note=at_start), dtype)
     if isinstance(problem, AbstractProximable):
-        _refuse_no_number(
-            problem.smooth, shape(ProblemError, problem, problem.smooth, x, instance, note=at_start), dtype
-        )
+        _refuse_no_number(problem.smooth, shape(ProblemError, problem.smooth, x, instance, note=at_start), dtype)
     if isinstance(problem, AbstractKnownMinimum):
-        _refuse_no_number(problem.minimum, shape(ProblemError, problem, problem.minimum, instance), dtype)
+        _refuse_no_number(problem.minimum, shape(ProblemError, problem.minimum, instance), dtype)
 
-    state = shape(AlgorithmError, algorithm, algorithm.init, x, hyper, objective)
-    after = shape(AlgorithmError, algorithm, algorithm.step, state, hyper, objective)
+    state = shape(AlgorithmError, algorithm.init, x, given=(hyper, objective))
+    after = shape(AlgorithmError, algorithm.step, state, given=(hyper, objective))
     _refuse_change(f"{type(algorithm).__name__}.step", "the state it was given", state, after)
-    point = shape(AlgorithmError, algorithm, algorithm.read, state)
+    point = shape(AlgorithmError, algorithm.read, state)
     _refuse_change(f"{type(algorithm).__name__}.read", "a point like the start", x, point)
     if cell.success is not None:
         with _explained(ProblemError, "The success predicate", instance):
@@ -199,7 +219,7 @@ def _explained(error: type[PacoptError], place: str, names: Mapping[str, Any]) -
         ) from cause
     except (TypeError, ValueError) as cause:
         raise error(
-            f"{place} fails: {cause}",
+            f"{place} fails: {str(cause).rstrip('.')}.",
             "It has to work on one instance (without the leading axis) and be traceable by JAX.",
             "",
             "Check the shapes of the start and of the instance's arrays.",

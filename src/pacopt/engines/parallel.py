@@ -14,7 +14,7 @@ def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *,
     """The results of solve(key, position) for all keys, in order.
 
     At most twice as many as there are workers are submitted ahead of the one that is waited for: memory stays bounded,
-    and whoever stops asking (an error, Ctrl-C, a closed generator) leaves nothing running but what was under way.
+    and whoever stops asking (an error, Ctrl-C, a closed generator) goes on at once; what was under way ends by itself.
     """
     rest = iter(enumerate(keys))
     pool = ThreadPoolExecutor(workers, thread_name_prefix="pacopt")
@@ -27,4 +27,4 @@ def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *,
                 return
             yield pending.popleft().result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)

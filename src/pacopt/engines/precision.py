@@ -12,10 +12,13 @@ from pacopt.errors import PrecisionError
 
 def working_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """float64 or float32, whatever way it was written."""
-    result = np.dtype(dtype)
-    if result not in (np.dtype(np.float64), np.dtype(np.float32)):
+    try:
+        result = np.dtype(dtype) if dtype is not None else None
+    except TypeError:
+        result = None
+    if result is None or result not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise PrecisionError(
-            f"dtype is {result}.", "Runs are done in float64 or float32.", "", "Use dtype=numpy.float64."
+            f"dtype is {dtype!r}.", "Runs are done in float64 or float32.", "", "Use dtype=numpy.float64."
         )
     return result
 
@@ -36,7 +39,8 @@ def in_precision(name: str, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarr
         return array.astype(dtype, copy=False)
     if array.dtype.kind == "c":
         return array.astype(np.result_type(dtype, np.complex64), copy=False)
-    if dtype == np.float32 and array.dtype.itemsize == 8 and np.any(np.abs(array) > np.iinfo(np.int32).max):
+    limits = np.iinfo(np.int32)
+    if dtype == np.float32 and array.size and not limits.min <= array.min() <= array.max() <= limits.max:
         raise PrecisionError(
             f"Field {name!r} holds integers beyond 32 bits.",
             "A float32 run has 32-bit integers.",
@@ -55,9 +59,15 @@ def refuse_narrow_fields(problem: Any, dtype: np.dtype[Any]) -> None:
 def shape_of(function: Any, *arguments: Any, dtype: np.dtype[Any], name: str) -> Any:
     """The shapes that a function returns, found by tracing; raises if it uses an outside array that is narrower."""
     traced, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    for constant in traced.consts:
+    for constant in _constants(traced):
         _refuse_narrow(constant, f"An array that {name} uses without being given it", dtype)
     return shape
+
+
+def _constants(traced: Any) -> list[Any]:
+    """The arrays that a traced function refers to, also from within functions that it compiles."""
+    inner = [value for equation in traced.eqns for value in equation.params.values() if hasattr(value, "consts")]
+    return [*traced.consts, *(constant for closed in inner for constant in _constants(closed))]
 
 
 def _refuse_narrow(value: Any, name: str, dtype: np.dtype[Any]) -> None:

@@ -1,8 +1,10 @@
 """Where a table comes from: hashes of everything that determines its numbers."""
 
+import dataclasses
 import hashlib
 import inspect
-from collections.abc import Hashable
+import json
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -28,26 +30,51 @@ def provenance(
         "problem": _described(cell.problem),
         "recorded_steps": list(cell.at),
         "steps": cell.steps,
-        "success": None if cell.success is None else _source(cell.success),
+        "success": None if cell.success is None else _hash(b"\0".join(_parts(cell.success))),
         "versions": {"jax": jax.__version__, "numpy": np.__version__, "pacopt": __version__},
     }
 
 
-def _described(value: Any) -> dict[str, str | None]:
-    """The class of a problem or algorithm, its source code if it is at hand, and its fields."""
+def _described(value: Any) -> dict[str, str]:
+    """The class of a problem or algorithm, the code of its classes, and its fields."""
     kind = type(value)
-    fields = hashlib.blake2b(digest_size=16)
-    for path, leaf in jax.tree_util.tree_leaves_with_path(value):
-        content = np.ascontiguousarray(leaf) if isinstance(leaf, np.ndarray | jax.Array) else None
-        body = (
-            repr(leaf).encode() if content is None else f"{content.dtype}{content.shape}".encode() + content.tobytes()
-        )
-        fields.update(jax.tree_util.keystr(path).encode() + b"\0" + body + b"\0")
+    sources = [
+        _source(base) for base in kind.__mro__ if not base.__module__.startswith(("pacopt.", "equinox", "builtins"))
+    ]
+    content = hashlib.blake2b(digest_size=16)
+    for part in _parts(value):
+        content.update(part + b"\0")
     return {
         "class": f"{kind.__module__}:{kind.__qualname__}",
-        "source": _source(cast(Hashable, kind)),
-        "fields": fields.hexdigest(),
+        "fields": content.hexdigest(),
+        "source": _hash(json.dumps(sources).encode()),
     }
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    """Everything that a value is made of, field by field, static fields and closures included.
+
+    Code that is reached through a global name is not followed; nobody can tell in general what it depends on.
+    """
+    if isinstance(value, np.ndarray | jax.Array):
+        yield f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield field.name.encode()
+            yield from _parts(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for key in sorted(value, key=repr):
+            yield repr(key).encode()
+            yield from _parts(value[key])
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _parts(item)
+    elif inspect.isfunction(value):
+        yield (_source(value) or repr(value.__code__.co_code)).encode()
+        yield from _parts([cell.cell_contents for cell in value.__closure__ or ()])
+        yield from _parts(value.__defaults__ or ())
+    else:
+        yield repr(value).encode()
 
 
 @cache

@@ -1,7 +1,6 @@
 """A table as work to be done: validated, cut into tiles, run on all cores or devices, put together again."""
 
 import dataclasses
-import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,10 +19,11 @@ from pacopt.engines.checks import check_kinds, checked_at, checked_candidates, c
 from pacopt.engines.parallel import ordered_results
 from pacopt.engines.precision import in_precision, precision, refuse_narrow_fields, working_type
 from pacopt.engines.provenance import provenance
-from pacopt.engines.tiling import Tiling, plan_tiles
+from pacopt.engines.tiling import TILE_BYTES, Tiling, plan_tiles
 from pacopt.errors import TableError
 from pacopt.instances import Instances
-from pacopt.loss_table import refuse_bad_losses
+from pacopt.loss_table import LossTable, refuse_bad_losses
+from pacopt.machine import cores
 from pacopt.problems.base import AbstractProblem
 
 #: Called with the number of finished cells and the number of all.
@@ -67,8 +67,8 @@ class Tabulation:
     >>> stored = list(work.tiles())  # on disk, say
     >>> list(work.tiles(skip=[tile.first for tile in stored]))
     []
-    >>> work.collect(stored).losses.shape
-    (2, 6, 1)
+    >>> work.table(stored).shape
+    (2, 6)
     """
 
     cell: Cell
@@ -108,7 +108,7 @@ class Tabulation:
             columns=len(instances),
             state_elements=sum(leaf.size for leaf in state),
             state_bytes=sum(leaf.size * leaf.dtype.itemsize for leaf in state),
-            instance_bytes=sum(array.nbytes for array in instance.values()),
+            instance_bytes=max(1, sum(array.nbytes for array in instance.values())),
             steps=steps,
         )
         return Tabulation(cell, values, instances, dtype, tiling, provenance(cell, values, instances, dtype))
@@ -119,8 +119,11 @@ class Tabulation:
         return digest([self.provenance, dataclasses.asdict(self.tiling)])
 
     def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
-        """The finished tiles, in order, but those whose first instance is in `skip`; few are under way at a time."""
-        job, devices, skipped = self.job, jax.devices(), set(skip)
+        """The finished tiles, in order, but those whose first instance is in `skip`; few are under way at a time.
+
+        All start losses come first, so that an instance without a usable one is named before anything long starts.
+        """
+        job, devices, skipped = self.job, jax.local_devices(), set(skip)
         firsts = [first for first in self.tiling if first not in skipped]
         # A block that reaches past the end repeats the last candidate: one shape, one compilation.
         rows = np.minimum(np.arange(self.tiling.blocks * self.tiling.block), self.tiling.rows - 1)
@@ -129,7 +132,8 @@ class Tabulation:
         arrays, rest = eqx.partition(self.cell, eqx.is_array)
         with precision(self.dtype):
             shared = [jax.device_put((arrays, hypers), device) for device in devices]
-
+            raw, start = self._start_losses(rest, shared[0][0])
+        refuse_bad_losses(np.zeros((1, len(start))), start)
         compiled = threading.Event()
 
         def solve(first: int, position: int) -> Tile:
@@ -139,13 +143,22 @@ class Tabulation:
             lane = position % len(devices)
             try:
                 with precision(self.dtype):
-                    batches = jax.device_put(self._batches(first), devices[lane])
-                    result = _run_tile(rest, *shared[lane], batches)
+                    columns = self._columns(first, self.tiling.span).reshape(self.tiling.groups, self.tiling.lanes)
+                    batches = jax.device_put((self._batch(columns), raw[columns]), devices[lane])
+                    result = _run_tile(rest, *shared[lane], *batches)
             finally:
                 compiled.set()
-            return self._tile(job, first, *jax.tree.map(np.asarray, result))
+            return self._tile(job, first, start, jax.tree.map(np.asarray, result))
 
-        return ordered_results(solve, firsts, workers=max(len(devices), len(os.sched_getaffinity(0))))
+        return ordered_results(solve, firsts, workers=max(len(devices), cores()))
+
+    def _start_losses(self, rest: Cell, arrays: Cell) -> tuple[np.ndarray, np.ndarray]:
+        """The start losses of all instances, as the problem has them and above a known minimum."""
+        count = self.tiling.columns
+        size = -(-count // max(1, -(-count * self.tiling.instance_bytes // TILE_BYTES)))
+        parts = [_run_starts(rest, arrays, self._batch(self._columns(first, size))) for first in range(0, count, size)]
+        raw, start = (np.concatenate([np.asarray(part[k]) for part in parts])[:count] for k in (0, 1))
+        return raw, start.astype(np.float64)
 
     def collect(self, tiles: Iterable[Tile], progress: Progress | None = None) -> Collected:
         """The tiles as whole arrays; instances whose tile is not there are an error."""
@@ -178,10 +191,23 @@ class Tabulation:
             )
         return Collected(losses, start, success, clamped)
 
-    def _batches(self, first: int) -> dict[str, np.ndarray]:
-        """The instances of a tile as [group, lane, ...]; one that reaches past the end repeats the last instance."""
-        columns = np.minimum(np.arange(first, first + self.tiling.span), self.tiling.columns - 1)
-        columns = columns.reshape(self.tiling.groups, self.tiling.lanes)
+    def table(self, tiles: Iterable[Tile], progress: Progress | None = None) -> LossTable:
+        """The losses after the last step as a `LossTable`."""
+        result = self.collect(tiles, progress)
+        result.losses.flags.writeable = False
+        return LossTable(
+            losses=result.losses[:, :, self.cell.at.index(self.cell.steps)],
+            start=result.start,
+            candidates=self.candidates,
+            success=result.success,
+            provenance={**self.provenance, "clamped": result.clamped},
+        )
+
+    def _columns(self, first: int, count: int) -> np.ndarray:
+        """So many instances from the first on; past the end the last one is repeated."""
+        return np.minimum(np.arange(first, first + count), self.tiling.columns - 1)
+
+    def _batch(self, columns: np.ndarray) -> dict[str, np.ndarray]:
         return {name: in_precision(name, array[columns], self.dtype) for name, array in self.instances.fields.items()}
 
     def _tile(self, job: str, first: int, start: np.ndarray, outcome: Outcome) -> Tile:
@@ -195,7 +221,7 @@ class Tabulation:
             whole: np.ndarray = by_candidate.reshape(rows, columns, *array.shape[4:])
             return whole[: self.tiling.rows, :width]
 
-        losses, start = cut(outcome.losses).astype(np.float64), start.reshape(-1)[:width].astype(np.float64)
+        losses, start = cut(outcome.losses).astype(np.float64), start[first : first + width]
         for step in range(losses.shape[2]):
             refuse_bad_losses(losses[:, :, step], start, first_instance=first)
         success = None if self.cell.success is None else cut(outcome.success)
@@ -203,14 +229,23 @@ class Tabulation:
 
 
 @partial(jax.jit, static_argnums=0)
-def _run_tile(rest: Cell, arrays: Cell, hypers: Any, batches: Any) -> tuple[Any, Outcome]:
-    """Start losses [group, lane] and outcomes [group, block, lane, candidate, ...]."""
+def _run_starts(rest: Cell, arrays: Cell, batch: Any) -> tuple[jax.Array, jax.Array]:
+    """Start losses [instance]."""
     cell: Cell = eqx.combine(arrays, rest)
-    over_candidates = jax.vmap(cell, in_axes=(0, None))
-    over_lanes = jax.vmap(over_candidates, in_axes=(None, 0))
+    raw, above = jax.vmap(cell.start_loss)(batch)
+    return raw, above
 
-    def group(batch: Any) -> Outcome:
-        outcome: Outcome = jax.lax.map(lambda block: over_lanes(block, batch), hypers)
+
+@partial(jax.jit, static_argnums=0)
+def _run_tile(rest: Cell, arrays: Cell, hypers: Any, batches: Any, start_losses: Any) -> Outcome:
+    """Outcomes [group, block, lane, candidate, ...]."""
+    cell: Cell = eqx.combine(arrays, rest)
+    over_candidates = jax.vmap(cell, in_axes=(0, None, None))
+    over_lanes = jax.vmap(over_candidates, in_axes=(None, 0, 0))
+
+    def group(lanes: Any) -> Outcome:
+        outcome: Outcome = jax.lax.map(lambda block: over_lanes(block, *lanes), hypers)
         return outcome
 
-    return jax.vmap(jax.vmap(cell.start_loss))(batches), jax.lax.map(group, batches)
+    result: Outcome = jax.lax.map(group, (batches, start_losses))
+    return result

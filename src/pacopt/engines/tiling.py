@@ -32,6 +32,7 @@ class Tiling:
     block: int
     groups: int
     lanes: int
+    instance_bytes: int
 
     @property
     def span(self) -> int:
@@ -63,4 +64,6 @@ def plan_tiles(
     span = min(range(most, most - most // 4 - 1, -1), key=lambda size: ceil(columns / size) * size)
     groups = ceil(span / max(1, CACHE_BYTES // max(1, block * state_bytes + instance_bytes)))
     lanes = ceil(span / groups)
-    return Tiling(rows, columns, blocks=blocks, block=block, groups=ceil(span / lanes), lanes=lanes)
+    return Tiling(
+        rows, columns, blocks=blocks, block=block, groups=ceil(span / lanes), lanes=lanes, instance_bytes=instance_bytes
+    )

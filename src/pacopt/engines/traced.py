@@ -30,9 +30,10 @@ def tabulate(
     Candidates are given by name, one array for each hyperparameter. `success` is an optional predicate of the final
     point and the instance; `progress` is called with the numbers of finished and of all cells.
 
-    The same call gives the same bits on the same machine, with any number of threads and devices. A table with another
-    number of candidates or instances may differ in the last digits (1e-12 of the larger of loss and start): for each
-    shape the compiler decides anew which products and sums share one rounding.
+    The same call gives the same bits on the same machine, with any number of threads and devices. In a table with
+    another number of candidates or instances the roundings of single operations may differ, since for each shape the
+    compiler decides anew which products and sums share one; that is 1e-12 of the larger of loss and start for runs that
+    do not amplify them. A run that ends exactly where it started has exactly the start loss.
 
     >>> from pacopt import HeavyBall, VaryingCurvature
     >>> law = VaryingCurvature.draw(seed=0)
@@ -42,16 +43,7 @@ def tabulate(
     ((2, 100), array([1., 1.]))
     """
     work = Tabulation.prepare(problem, algorithm, candidates, instances, steps=steps, dtype=dtype, success=success)
-    result = work.collect(work.tiles(), progress)
-    losses = result.losses[:, :, 0]
-    losses.flags.writeable = False
-    return LossTable(
-        losses=losses,
-        start=result.start,
-        candidates=work.candidates,
-        success=result.success,
-        provenance={**work.provenance, "clamped": result.clamped},
-    )
+    return work.table(work.tiles(), progress)
 
 
 def loss_curves(
