@@ -2,7 +2,7 @@
 
 The pipeline is a sequence of frozen values:
 
-    Instances -> Split -> (problem, algorithm, candidates) -> LossTable
+    Instances -> Split -> (problem, algorithm, candidates) -> LossTable -> (Design) -> Certificate -> Audit
 
 The public names stand in `__init__.pyi`. Each is imported when it is first used, so that `import pacopt` takes no time
 and whatever works without JAX does not import it.
