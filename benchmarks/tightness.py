@@ -25,10 +25,15 @@ def published_box(count, law, rng):
     }
 
 
-def one_seed(seed, sizes):
+def log_uniform(count, law, rng):
+    """Four decades of step sizes, all momenta below 1."""
+    return {"step_size": 10 ** rng.uniform(-6, -2, count), "momentum": rng.uniform(0, 1, count)}
+
+
+def one_seed(seed, sizes, draw):
     """Ratios of certified to true values for each number of training instances."""
     law, rng = pacopt.VaryingCurvature.draw(seed=seed), np.random.default_rng(seed)
-    candidates = published_box(ROWS, law, rng)
+    candidates = draw(ROWS, law, rng)
 
     def table(instances, hyper=candidates):
         return pacopt.tabulate(law.problem, pacopt.HeavyBall(), hyper, instances, steps=STEPS)
@@ -63,15 +68,16 @@ def one_seed(seed, sizes):
 
 
 def main(seeds=range(10), sizes=(1000, 10_000)):
-    runs = [one_seed(seed, sizes) for seed in seeds]
     columns = ("deployed risk", "posterior risk", "quantile", "seconds")
-    print(
-        f"{'certified / true, mean over ' + str(len(runs)) + ' problem seeds':<44}"
-        + "".join(f"{c:>16}" for c in columns)
-    )
-    for name, n in runs[0]:
-        means = {c: np.mean([run[name, n][c] for run in runs]) for c in columns if c in runs[0][name, n]}
-        print(f"{name + f', N = {n}':<44}" + "".join(f"{means[c]:>16.3f}" for c in columns if c in means))
+    for draw in (published_box, log_uniform):
+        runs = [one_seed(seed, sizes, draw) for seed in seeds]
+        print(f"\n{draw.__name__ + ': certified / true, mean over ' + str(len(runs)) + ' seeds':<52}", end="")
+        print("".join(f"{c:>16}" for c in columns))
+        for name, n in runs[0]:
+            means = {c: np.mean([run[name, n][c] for run in runs]) for c in columns if c in runs[0][name, n]}
+            print(
+                f"{name + f', N = {n}':<52}" + "".join(f"{means[c]:>16.3f}" for c in columns if c in means), flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -55,6 +55,13 @@ class Grid:
 
     def prices(self, epsilon: float) -> Float[np.ndarray, " grid"]:
         """log(1 / (eps weight)) for each point."""
+        if not 0 < epsilon < 1:
+            raise DesignError(
+                f"epsilon is {epsilon}.",
+                "It lies strictly between 0 and 1.",
+                "It is a failure probability.",
+                "Use 0.01.",
+            )
         prices: np.ndarray = -np.log(epsilon * self.weights)
         return prices
 

@@ -52,6 +52,12 @@ def test_the_size_of_a_grid_is_its_price():
             Grid(np.array(points), np.array(weights))
 
 
+def test_a_failure_probability_outside_its_range_is_refused():
+    for epsilon in (0.0, 1.0, -0.1, np.nan):
+        with pytest.raises(DesignError, match="epsilon is"):
+            Grid.uniform([1.0]).prices(epsilon)
+
+
 def test_a_candidate_with_infinite_statistics_gets_no_weight():
     table = LossTable(losses=[[0.1] * 50, [5.0] * 50], start=np.ones(50))
     found = search_grid(
