@@ -218,6 +218,17 @@ def test_a_start_that_is_not_finite_is_named():
         next(prepare(problem(loss=lambda x, i: jnp.sum(x) * jnp.nan)).tiles())
 
 
+def test_a_hyperparameter_beyond_float32_is_refused_there():
+    with pytest.raises(PrecisionError, match=r"candidate 1 is 1e\+39"):
+        prepare(problem(start=lambda i: jnp.zeros(3)), candidates={"rate": [0.1, 1e39]}, dtype=np.float32)
+
+
+def test_fields_of_another_byte_order_are_numbers_like_any_other():
+    both = [pacopt.Instances({"b": np.ones((2, 3)), "k": np.array([1, 2]).astype(kind)}) for kind in (">i8", "<i8")]
+    tables = [prepare(instances=instances).table(prepare(instances=instances).tiles()) for instances in both]
+    np.testing.assert_array_equal(tables[0].losses, tables[1].losses)
+
+
 def test_large_integers_do_not_wrap_around_in_float32():
     instances = pacopt.Instances({"b": np.ones((2, 3)), "k": np.array([1, 2**40])})
     with pytest.raises(PrecisionError, match="beyond 32 bits"):

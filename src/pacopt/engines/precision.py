@@ -1,5 +1,6 @@
 """Which floating-point numbers a run uses, decided here and nowhere else."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -47,13 +48,27 @@ def in_precision(name: str, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarr
             "They would wrap around silently.",
             "Use dtype=numpy.float64, which comes with 64-bit integers.",
         )
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def refuse_narrow_fields(problem: Any, dtype: np.dtype[Any]) -> None:
     """Raise if the problem stores real arrays narrower than the run: digits were lost when they were made."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(problem):
         _refuse_narrow(leaf, f"{type(problem).__name__}{jax.tree_util.keystr(path)}", dtype)
+
+
+def refuse_overflow(candidates: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> None:
+    """Raise if a hyperparameter is too large for the precision of the run."""
+    for name, values in candidates.items():
+        with np.errstate(over="ignore"):
+            bad = np.flatnonzero(~np.isfinite(values.astype(dtype)))
+        if len(bad):
+            raise PrecisionError(
+                f"{name} of candidate {bad[0]} is {values[bad[0]]}.",
+                f"Hyperparameters are finite in {dtype}.",
+                "It would be run as infinity and recorded as the number it was.",
+                "Use dtype=numpy.float64.",
+            )
 
 
 def shape_of(function: Any, *arguments: Any, dtype: np.dtype[Any], name: str) -> Any:

@@ -17,7 +17,7 @@ from pacopt.arrays import digest
 from pacopt.engines.cell import Cell, Outcome, Success
 from pacopt.engines.checks import check_kinds, checked_at, checked_candidates, checked_steps, state_of
 from pacopt.engines.parallel import ordered_results
-from pacopt.engines.precision import in_precision, precision, refuse_narrow_fields, working_type
+from pacopt.engines.precision import in_precision, precision, refuse_narrow_fields, refuse_overflow, working_type
 from pacopt.engines.provenance import provenance
 from pacopt.engines.tiling import TILE_BYTES, Tiling, plan_tiles
 from pacopt.errors import TableError
@@ -95,6 +95,7 @@ class Tabulation:
         values = checked_candidates(algorithm, candidates)
         steps, dtype = checked_steps(steps), working_type(dtype)
         refuse_narrow_fields(problem, dtype)
+        refuse_overflow(values, dtype)
         cell = Cell(problem, algorithm, steps, checked_at(at, steps), success)
         with precision(dtype):
             hyper = {name: jax.numpy.asarray(array[0], dtype) for name, array in values.items()}
