@@ -84,7 +84,9 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     counts = good.sum(axis=1)
 
     eps_risk, eps_half = shares["risk"] * epsilon, shares["success"] * epsilon / 2
-    p_lo = np.where((counts > 0) & (pi > 0), beta.ppf(eps_half * pi * (1 - 1e-9), counts, n - counts + 1), 0.0)
+    usable = (counts > 0) & (pi > 0)
+    p_lo = np.zeros(rows)
+    p_lo[usable] = beta.ppf(eps_half * pi[usable] * (1 - 1e-9), counts[usable], n - counts[usable] + 1)
     eligible, attained = pi > 0, True
     wanted = stored["min_success"]
     if wanted is not None:
@@ -188,7 +190,7 @@ def _log_e(wealth: np.ndarray, t: np.ndarray, w: np.ndarray, n: int, m: float) -
 
 def _largest_mean(wealth: np.ndarray, t: np.ndarray, w: np.ndarray, n: int, level: float) -> float:
     """sup {m : sum_k w_k exp(G_k) / (1 - t_k m)^n < 1 / level}."""
-    threshold = -np.log(level) + 1e-12 * (1 + np.abs(wealth).max())
+    threshold = -np.log(level) + 1e-12 * (1 + np.abs(wealth).max()) + 4e-16 * n
     if _log_e(wealth, t, w, n, 1.0) < threshold:
         return 1.0
     return float(brentq(lambda m: _log_e(wealth, t, w, n, m) - threshold, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
@@ -200,7 +202,7 @@ def _largest_posterior_mean(
     """max sum q m over m in [0, 1]^M with sum q log e(m) <= price: the primal, along its multipliers."""
     held = q > 0
     q, wealth = q[held], wealth[held]
-    price = price + 1e-12 * (1 + float(q @ np.abs(wealth).max(axis=1)))
+    price = price + 1e-12 * (1 + float(q @ np.abs(wealth).max(axis=1))) + 4e-16 * n
 
     def log_e(m: np.ndarray) -> np.ndarray:
         return np.asarray(logsumexp(wealth - n * np.log1p(-np.outer(m, t)), axis=1, b=w))

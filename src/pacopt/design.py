@@ -35,7 +35,8 @@ class Shares:
     def __post_init__(self) -> None:
         """Refuse negative shares, none at all for a statement that is always made, and more than there is."""
         values = asdict(self)
-        if min(self.risk, self.success, self.quantile) <= 0 or self.absolute < 0 or sum(values.values()) > 1 + 1e-12:
+        always = self.risk > 0 and self.success > 0 and self.quantile > 0
+        if not (always and self.absolute >= 0 and sum(values.values()) <= 1 + 1e-12):
             raise DesignError(
                 f"The shares of epsilon are {values}.",
                 "Risk, success and quantile have positive shares, and all shares sum to at most one.",
@@ -57,6 +58,8 @@ class Design:
 
     def __post_init__(self) -> None:
         """Refuse values outside their ranges."""
+        object.__setattr__(self, "target_ratio", float(self.target_ratio))
+        object.__setattr__(self, "quantile_level", float(self.quantile_level))
         if not np.all(self.t_grid.points < 1):
             raise DesignError(
                 "A value of t is 1 or more.", "0 < t < 1.", "1 - t z must stay positive.", "Correct the grid."

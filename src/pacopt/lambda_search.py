@@ -55,13 +55,7 @@ class Grid:
 
     def prices(self, epsilon: float) -> Float[np.ndarray, " grid"]:
         """log(1 / (eps weight)) for each point."""
-        if not 0 < epsilon < 1:
-            raise DesignError(
-                f"epsilon is {epsilon}.",
-                "It lies strictly between 0 and 1.",
-                "It is a failure probability.",
-                "Use 0.01.",
-            )
+        _check_epsilon(epsilon)
         prices: np.ndarray = -np.log(epsilon * self.weights)
         return prices
 
@@ -121,7 +115,8 @@ def covered_interval_price(
     For losses between 0 and `scale` (1 for safeguarded ratios, 1/p_min for Rhat_c of P Thm 6.7, r for its
     self-normalised form) and exponents lambda (R - Rhat) - lambda^2/2 v T' with T' <= t_max.
     """
-    if not np.isfinite([v, t_max, scale]).all():
+    _check_epsilon(epsilon)
+    if not np.isfinite([v, t_max, scale]).all() or min(v, t_max, scale) < 0:
         raise AssumptionError(
             f"v = {v}, max T' = {t_max}, largest loss = {scale}.",
             "A two-sided cover needs bounded losses and a finite T'.",
@@ -135,7 +130,8 @@ def covered_interval_price(
 
 def one_sided_price(*, low: float, high: float, width: float, epsilon: float, largest_risk: float) -> float:
     """The price of [low, high] for unbounded losses: cells [lam, lam + width], with max R <= largest_risk declared."""
-    if not np.isfinite(largest_risk):
+    _check_epsilon(epsilon)
+    if not 0 <= largest_risk < np.inf:
         raise AssumptionError(
             "No bound on the risk of the candidates is declared.",
             "One-sided cells need a number that no candidate's risk exceeds.",
@@ -144,6 +140,13 @@ def one_sided_price(*, low: float, high: float, width: float, epsilon: float, la
         )
     _check_interval(low, high, width)
     return float(np.log(max(1, int(np.ceil((high - low) / width))) / epsilon) + width * largest_risk)
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0 < epsilon < 1:
+        raise DesignError(
+            f"epsilon is {epsilon}.", "It lies strictly between 0 and 1.", "It is a failure probability.", "Use 0.01."
+        )
 
 
 def _check_interval(low: float, high: float, width: float) -> None:
@@ -185,6 +188,13 @@ def certified_minimum(
     """
     _check_interval(low, high, high - low)
     held = (prior.log_weights > -np.inf) & np.isfinite(t) & np.isfinite(empirical_risk)
+    if not held.any():
+        raise DesignError(
+            "No candidate has weight and finite statistics.",
+            "At least one is needed.",
+            "There is nothing to minimise over.",
+            "Use pacopt.certify, which says what can be said.",
+        )
     log_pi, risk, slope = prior.log_weights[held], np.asarray(empirical_risk)[held], v * np.asarray(t)[held]
 
     def kappa(lam: np.ndarray) -> np.ndarray:

@@ -1,7 +1,6 @@
 """A certificate as text that can be read aloud."""
 
-from collections.abc import Callable
-from math import ceil, floor, log10
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,21 +12,21 @@ def certificate_text(certificate: "Certificate") -> str:
     c, deployed, posterior, design = certificate, certificate.deployed, certificate.posterior, certificate.design
     steps = c.provenance.get("steps")
     run = f"run for {steps} steps from the start" if steps else "run from the start"
-    hyper = ", ".join(f"{name} = {value:.6g}" for name, value in deployed.hyper.items())
-    target = "its start" if design.target_ratio == 1 else f"{design.target_ratio:g} times its start"
+    hyper = ", ".join(f"{name} = {value!r}" for name, value in deployed.hyper.items())
+    target = "its start" if design.target_ratio == 1 else f"{design.target_ratio!r} times its start"
     event = "meets the user's success criterion" if c.user_success else f"ends at or below {target}"
+    level = f"{100 * design.quantile_level:.10g} %"
     lines = [
-        f"With confidence {c.confidence:.6g} over the draw of the {c.instances} training instances:",
+        f"With confidence {c.confidence:.10g} over the draw of the {c.instances} training instances:",
         f"on a new instance from the same distribution, the algorithm with {hyper}, {run} and returning the start "
         f"unless it ended at or below it, has expected final-to-initial loss ratio at most {up(deployed.risk)}.",
         f"Without that safeguard it {event} with probability at least {down(deployed.success)}.",
     ]
     if deployed.quantile is None:
-        lines.append(f"No bound on the {design.quantile_level:.0%} quantile can be given with this few instances.")
+        lines.append(f"No finite bound on the {level} quantile can be given with these instances and weights.")
     else:
         lines.append(
-            f"At least {design.quantile_level:.0%} of instances end, without the safeguard, at a ratio of at most "
-            f"{up(deployed.quantile)}."
+            f"At least {level} of instances end, without the safeguard, at a ratio of at most {up(deployed.quantile)}."
         )
     if deployed.absolute is not None:
         lines.append(f"With the safeguard its expected final loss is at most {up(deployed.absolute)}.")
@@ -60,16 +59,13 @@ def certificate_text(certificate: "Certificate") -> str:
 
 def up(value: float, digits: int = 4) -> str:
     """The value rounded up to some significant digits."""
-    return _rounded(value, digits, ceil)
+    return _rounded(value, digits, ROUND_CEILING)
 
 
 def down(value: float, digits: int = 4) -> str:
     """The value rounded down to some significant digits."""
-    return _rounded(value, digits, floor)
+    return _rounded(value, digits, ROUND_FLOOR)
 
 
-def _rounded(value: float, digits: int, side: Callable[[float], int]) -> str:
-    if value == 0:
-        return "0"
-    places = digits - 1 - floor(log10(abs(value)))
-    return f"{side(value * 10.0**places) / 10.0**places:.{digits}g}"
+def _rounded(value: float, digits: int, side: str) -> str:
+    return f"{Context(prec=digits, rounding=side).create_decimal(value).normalize():g}"

@@ -53,7 +53,17 @@ def guaranteed(table, prior, posterior, level):
     n, lam = table.shape[1], 3.0
     risk = [exact.mean(mp.mpf(float(x)) for x in row) for row in table.losses]
     eta = (mp.mpf(lam), mp.mpf(lam) ** 2 / 2 * mp.mpf("2.25") * 7 / n)
-    return linear_value(bound, table, prior, posterior, lam, level, risk, [mp.mpf(float(r)) ** 2 for r in rho], eta)
+    return linear_value(
+        bound,
+        table,
+        prior,
+        posterior,
+        lam,
+        level,
+        risk,
+        [(mp.mpf(float(r)) + mp.mpf("1e-12") / mp.mpf("1.5")) ** 2 for r in rho],
+        eta,
+    )
 
 
 def success_losses(table, r):
@@ -255,3 +265,15 @@ def test_tails_of_clopper_and_pearson_are_on_the_safe_side_everywhere():
         k, level = int(rng.integers(1, n + 1)), float(10 ** rng.uniform(-9, -0.1))
         p = float(bounds.ClopperPearson().lower(np.array([float(k)]), n, np.zeros(1), level)[0])
         assert exact.binomial_tail(n, k, mp.mpf(p)) <= level
+
+
+def test_a_million_tiny_losses_are_bounded_on_the_safe_side():
+    """1 - t z rounds to 1 here, a million times; the padding has to cover all of it."""
+    grid, n = Grid.uniform([0.5, 0.9]), 10**6
+    for z in (5e-17, 1.6e-16, 1e-12):
+        table = LossTable(losses=np.full((1, n), z), start=np.ones(n))
+        upper = bounds.MixtureBetting(grid).upper(log_wealth(table, grid.points), n, np.zeros(1), 0.01)[0]
+        exponents = [
+            n * (mp.log1p(-mp.mpf(t) * mp.mpf(z)) - mp.log1p(-mp.mpf(t) * mp.mpf(float(upper)))) for t in (0.5, 0.9)
+        ]
+        assert mp.fsum(mp.exp(e) / 2 for e in exponents) >= 100

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import pacopt
 from pacopt import Design, DiscreteMeasure, Grid, LossTable, Shares, Truncation, certify
+from pacopt.bounds.absolute import second_moment_from_kurtosis
 from pacopt.errors import AssumptionError, DesignError
 from pacopt.statement import down, up
 
@@ -184,7 +185,7 @@ def test_designs_that_do_not_fit_are_refused():
     for options in ({"target_ratio": 0.0}, {"target_ratio": 1.5}, {"quantile_level": 1.0}):
         with pytest.raises(DesignError, match="target_ratio is"):
             Design.uniform(table, **options)
-    for shares in ((0.6, 0.3, 0.2), (0.0, 0.5, 0.5), (0.9, -0.1, 0.2)):
+    for shares in ((0.6, 0.3, 0.2), (0.0, 0.5, 0.5), (0.9, -0.1, 0.2), (np.nan, 0.2, 0.2), (0.6, 0.2, 0.2, np.nan)):
         with pytest.raises(DesignError, match="shares"):
             Shares(*shares)
     with pytest.raises(DesignError, match="t is 1"):
@@ -193,9 +194,40 @@ def test_designs_that_do_not_fit_are_refused():
         certify(table, min_success=1.2)
 
 
+def test_a_declared_bound_that_the_table_contradicts_is_refused():
+    table = LossTable(losses=np.full((2, 50), 3.0), start=np.full(50, 4.0))
+    shares = Shares(0.4, 0.2, 0.2, 0.2)
+    with pytest.raises(AssumptionError, match="start loss of instance 0 is 4"):
+        certify(table, Design.uniform(table, shares=shares, truncation=Truncation.from_bound(1.0)))
+    assert certify(table, Design.uniform(table, shares=shares, truncation=Truncation.from_bound(4.0))).deployed.absolute
+
+
+def test_a_law_or_kurtosis_out_of_range_is_refused():
+    for theta_max in (0.0, np.inf, np.nan):
+        with pytest.raises(AssumptionError, match="theta_max"):
+            Truncation.from_law(5.0, lambda theta: theta, theta_max, "law")
+    for kurtosis, epsilon in ((0.5, 0.01), (3.0, 1.5), (np.nan, 0.1)):
+        with pytest.raises(AssumptionError, match="kurtosis"):
+            second_moment_from_kurtosis(np.ones(100), kurtosis, epsilon)
+    with pytest.raises(AssumptionError, match="At least 28 instances"):
+        second_moment_from_kurtosis(np.ones(10), 3.0, 0.01)
+    assert second_moment_from_kurtosis(np.ones(1000), 3.0, 0.01) > 1
+
+
+def test_levels_are_printed_as_they_are():
+    table = make(n=400, failures=0.0)
+    text = str(
+        certify(table, Design.uniform(table, quantile_level=0.955, target_ratio=0.1234564), confidence=0.9999998)
+    )
+    for phrase in ("confidence 0.9999998", "95.5 %", "0.1234564 times its start"):
+        assert phrase in text
+
+
 def test_printed_numbers_are_rounded_to_the_safe_side():
     assert (up(0.123441), down(0.98769)) == ("0.1235", "0.9876")
     assert (up(1.0), down(0.0), up(0.0)) == ("1", "0", "0")
+    for value in (1e-308, 5e-324, 1.7e308):
+        assert float(up(value)) >= value >= float(down(value))
     for value in np.random.default_rng(0).lognormal(sigma=5, size=200):
         assert float(up(value)) >= value >= float(down(value))
     text = str(certify(make()))

@@ -118,7 +118,8 @@ def test_the_cover_pays_for_every_lambda_between_its_points():
     from laws import COIN
 
     low, high, radius, n = 0.5, 4.0, 0.25, 3
-    price = covered_interval_price(low=low, high=high, radius=radius, epsilon=1.0, v=1 / n, t_max=1.0, scale=1.0)
+    price = covered_interval_price(low=low, high=high, radius=radius, epsilon=0.5, v=1 / n, t_max=1.0, scale=1.0)
+    price += np.log(0.5)  # without epsilon
     lams = np.linspace(low, high, 400)
 
     def worst(table):

@@ -39,6 +39,13 @@ class Truncation:
     @staticmethod
     def from_law(level: float, log_mgf: Callable[[float], float], theta_max: float, declared: str) -> "Truncation":
         """From the log-MGF of l0: E (l0 - B)_+ <= exp(logMGF(th) - th B - 1) / th for every th below theta_max."""
+        if not 0 < theta_max < np.inf:
+            raise AssumptionError(
+                f"theta_max is {theta_max}.",
+                "It is positive and finite, and the log-MGF is right below it.",
+                "Beyond the point where the MGF becomes infinite a formula may still return numbers.",
+                "For a normal right-hand side it is 1 / (largest eigenvalue of its covariance).",
+            )
         scale = minimize_scalar(
             lambda s: log_mgf(np.exp(s)) - np.exp(s) * level - 1 - s,
             bounds=(np.log(theta_max) - 20, np.log(theta_max)),
@@ -76,6 +83,15 @@ class AbsoluteLoss(AbstractBound):
 
     def wealth(self, table: LossTable) -> Float[np.ndarray, "hyper grid"]:
         """The log-wealth of betting on min(l, l0, B) / B."""
+        bad = np.flatnonzero(table.start > self.truncation.level)
+        if self.truncation.excess == 0 and len(bad):
+            raise AssumptionError(
+                f"The start loss of instance {bad[0]} is {table.start[bad[0]]}, above {self.truncation.level}; "
+                f"{len(bad)} are like this.",
+                "The truncation declares that none is.",
+                "A declaration that the instances contradict certifies nothing.",
+                "Declare a larger bound before looking at new instances, or a second moment or law.",
+            )
         cap = np.minimum(table.start, self.truncation.level)
 
         def block(rows: slice) -> np.ndarray:
@@ -103,12 +119,19 @@ class AbsoluteLoss(AbstractBound):
 def second_moment_from_kurtosis(start: Float[np.ndarray, " instance"], kurtosis: float, epsilon: float) -> float:
     """S2 <= mean(l0^2) / (1 - sqrt(2 kurtosis log(1/eps) / N)), with E l0^4 <= kurtosis (E l0^2)^2 declared."""
     start = np.asarray(start, dtype=np.float64)
+    if not kurtosis >= 1 or not 0 < epsilon < 1 or not np.all(np.isfinite(start)):
+        raise AssumptionError(
+            f"The kurtosis is {kurtosis}, epsilon is {epsilon}.",
+            "E l0^4 >= (E l0^2)^2, so a kurtosis is at least 1; 0 < epsilon < 1; start losses are finite.",
+            "",
+            "For a normal right-hand side in many dimensions it is a little above 1.",
+        )
     root = np.sqrt(2 * kurtosis * np.log(1 / epsilon) / len(start))
     if not root < 1:
         raise AssumptionError(
             f"sqrt(2 kurtosis log(1/eps) / N) is {root:.3g}.",
             "It has to be below 1.",
             "With so few instances the kurtosis does not bound the second moment.",
-            f"At least {int(np.ceil(2 * kurtosis * np.log(1 / epsilon))) + 1} instances are needed.",
+            f"At least {int(np.floor(2 * kurtosis * np.log(1 / epsilon))) + 1} instances are needed.",
         )
     return float(np.mean(start**2) / (1 - root))

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.common import FIXED_BEFORE, IID
-from pacopt.bounds.mixture import MixtureBetting
+from pacopt.bounds.mixture import MixtureBetting, padding
 from pacopt.exponential_family import AbstractBound, Assumption, Status
 from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
@@ -43,7 +43,7 @@ class ConditionalBetting(AbstractBound):
     def upper(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
         """The bound for every candidate, all at once: the smallest over the grid."""
         wealth, count = self.wealth(table)
-        price = self.grid.prices(epsilon) - prior.log_weights[:, None]
+        price = self.grid.prices(epsilon) - prior.log_weights[:, None] + padding(wealth, count)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = -np.expm1((wealth - price) / count[:, None]) / self.grid.points
         best = np.where(count > 0, np.minimum(values.min(axis=1), 1.0), 1.0)

@@ -52,7 +52,9 @@ class GuaranteedConvergence(AbstractLinearBound):
                 "A rate holds for the loss above its minimum: if the minimum is not 0, the declared rate is false.",
                 "Subtract the minimum (AbstractKnownMinimum), or use a bound that assumes no rate.",
             )
-        return np.stack([-table.losses.mean(axis=1), np.asarray(self.rho) ** 2], axis=1)
+        # What the check lets pass is paid for: l <= (C rho + ROUNDING) l0 is what the theorem is applied to.
+        rho = np.asarray(self.rho) + ROUNDING / self.constant
+        return np.stack([-table.losses.mean(axis=1), rho**2], axis=1)
 
     def natural_parameters(self, lam: float, n: int) -> Float[np.ndarray, " stat"]:
         """(lambda, -lambda^2/2 C^2 S2 / N)."""

@@ -50,8 +50,7 @@ class MixtureBetting(AbstractBound):
         self, wealth: Float[np.ndarray, "hyper grid"], n: Any, log_prior: Float[np.ndarray, " hyper"], epsilon: float
     ) -> Float[np.ndarray, " hyper"]:
         """The bound for every candidate, all at once; 1 for a candidate without weight."""
-        # Padded: rounding in G can put a bisection on the wrong side (theory.md, section 4).
-        threshold = -np.log(epsilon) - log_prior + 1e-12 * (1 + np.abs(wealth).max(axis=1))
+        threshold = -np.log(epsilon) - log_prior + padding(wealth, n)
         low, high = np.zeros(len(wealth)), np.ones(len(wealth))
         for _ in range(HALVINGS):
             middle = (low + high) / 2
@@ -70,8 +69,7 @@ class MixtureBetting(AbstractBound):
         """The dual value of the convex programme for E_Q mu."""
         q = posterior.weights
         n = np.broadcast_to(n, q.shape)
-        pad = 1e-12 * (1 + float(q @ np.abs(wealth).max(axis=1)))
-        price = posterior.kl(prior) - np.log(epsilon) + pad
+        price = posterior.kl(prior) - np.log(epsilon) + float(q @ padding(wealth, n))
         if not np.isfinite(price):
             return 1.0
         # Candidates of hardly any weight are bounded by m <= 1 and log e(m) >= log e(0), and not maximised over.
@@ -103,3 +101,9 @@ class MixtureBetting(AbstractBound):
             rising = nu * slope < 1
             low, high = np.where(rising, m, low), np.where(rising, high, m)
         return np.where(high == 1.0, 1.0, low)
+
+
+def padding(wealth: Float[np.ndarray, "hyper grid"], n: Any) -> Float[np.ndarray, " hyper"]:
+    """More than the rounding of G, which could put an inverse on the wrong side: relative, and for each factor."""
+    padded: np.ndarray = 1e-12 * (1 + np.abs(wealth).max(axis=1)) + 4e-16 * np.asarray(n)
+    return padded

@@ -52,8 +52,8 @@ class SelfNormalised(AbstractLinearBound):
         count = success.sum(axis=1)
         losses = table.ratios() if self.second_moment is None else table.losses
         mean = np.where(success, losses, 0.0).sum(axis=1) / np.maximum(count, 1)
-        scale = np.ones(len(count)) if self.second_moment is None else self.second_moment / np.asarray(self.p_lo)
         with np.errstate(divide="ignore", invalid="ignore"):
+            scale = np.ones(len(count)) if self.second_moment is None else self.second_moment / np.asarray(self.p_lo)
             spread = np.where(count > 0, self.target_ratio**2 * scale / count, np.inf)
         return np.stack([-mean, spread], axis=1)
 

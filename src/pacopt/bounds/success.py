@@ -34,7 +34,8 @@ class ClopperPearson(AbstractBound):
         level = epsilon * np.exp(log_prior) * PADDING
         usable = (successes > 0) & (level > 0)
         k = np.where(usable, successes, 1)
-        return np.where(usable, betaincinv(k, n - k + 1.0, np.where(usable, level, 0.5)), 0.0)
+        # Where the inverse cannot be computed nothing is promised.
+        return np.nan_to_num(np.where(usable, betaincinv(k, n - k + 1.0, np.where(usable, level, 0.5)), 0.0), nan=0.0)
 
 
 class PosteriorSuccess(AbstractBound):
