@@ -111,7 +111,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     best = int(np.argmin(values))
     log_q = kept + wealth[:, best] - sums[best]
     q = np.exp(log_q)
-    divergence = max(0.0, float(np.sum(q[q > 0] * (log_q - log_pi)[q > 0])))
+    divergence = max(0.0, float(np.sum(q[q > 0] * (log_q[q > 0] - log_pi[q > 0]))))
     means = np.minimum(z, 1).mean(axis=1)
     free = _largest_mean(wealth[index], t, w, n, eps_risk)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pacopt
-from pacopt import Certificate, Design, LossTable, Shares, Truncation
+from pacopt import Certificate, Design, DiscreteMeasure, LossTable, Shares, Truncation
 from pacopt.arrays import digest
 from unit.test_certificate import make
 
@@ -31,6 +31,9 @@ def test_an_honest_certificate_passes_also_after_storage(seed):
 
 def test_degenerate_certificates_pass():
     n = 30
+    two = LossTable(losses=np.full((2, n), 0.5), start=np.ones(n))
+    one_sided = Design(DiscreteMeasure.of(two.candidates, [1.0, 0.0]))
+    assert pacopt.audit(pacopt.certify(two, one_sided), two).passed
     for losses in (np.zeros((2, n)), np.full((2, n), np.nan), np.ones((2, n)), np.full((1, n), 0.5)):
         table = LossTable(losses=losses, start=np.ones(n))
         assert pacopt.audit(pacopt.certify(table), table).disagreement is None

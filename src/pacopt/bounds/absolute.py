@@ -52,7 +52,7 @@ class Truncation:
             method="bounded",
             options={"xatol": 1e-10},
         )
-        return Truncation(level, float(np.exp(scale.fun)), declared)
+        return Truncation(level, float(np.exp(scale.fun)) * (1 + 1e-9), declared)
 
     @staticmethod
     def from_second_moment(level: float, second_moment: float) -> "Truncation":
