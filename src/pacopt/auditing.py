@@ -1,9 +1,4 @@
-"""Every number of a certificate recomputed from the table, by code written from the theorems and sharing nothing.
-
-Only NumPy and SciPy: no function of `bounds`, `measure`, `exponential_family` or `certificate` is used, other
-algorithms are (logarithms summed one by one, root finding in place of bisection, the primal of the convex programme
-in place of its dual).
-"""
+"""Every number of a certificate recomputed from the table, by code that shares nothing with what it audits."""
 
 import hashlib
 import json
@@ -12,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import logsumexp
-from scipy.stats import beta, binom
+from scipy.stats import beta
 
+from pacopt.errors import StorageError
 from pacopt.loss_table import LossTable
+from pacopt.recomputation import kl_lower, largest_mean, largest_posterior_mean, order_statistic, relative, success
 
 #: Stored and recomputed numbers may differ by this much, relative; a change of 1e-6 is seen.
 TOLERANCE = 1e-8
@@ -56,15 +52,81 @@ class Audit:
 
 
 def audit(certificate: Stored | dict[str, Any], table: LossTable) -> Audit:
-    """Recompute every number of a certificate from its table."""
-    stored = certificate if isinstance(certificate, dict) else certificate.to_dict()
+    """Recompute every number of a certificate from its table, after a look at whether its design could hold at all."""
+    try:
+        stored = certificate if isinstance(certificate, dict) else certificate.to_dict()
+        impossible = _impossible(stored)
+        if impossible is not None:
+            return Audit(1, impossible)
+        pairs = _flat(stored, _recomputed(stored, table))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise StorageError(
+            f"This is no certificate of this table ({type(error).__name__}: {error}).",
+            "The JSON value of a certificate and the LossTable that it was made of are needed.",
+            "Nothing can be recomputed from anything else.",
+            "Write certificates with to_dict() and tables with save(), and keep them together.",
+        ) from error
     compared = 0
-    for name, ours, expected in _flat(stored, _recomputed(stored, table)):
+    for name, ours, expected in pairs:
         theirs = expected() if callable(expected) else expected
         compared += 1
         if not _agree(name, ours, theirs):
             return Audit(compared, Disagreement(name, ours, theirs))
     return Audit(compared, None)
+
+
+def _impossible(stored: dict[str, Any]) -> Disagreement | None:
+    """The first part of the design that no certificate may have."""
+    design, shares = stored["design"], stored["design"]["shares"]
+    pi, w = np.array(design["weights"], dtype=float), np.array(design["t_grid"]["weights"], dtype=float)
+    t, cut = np.array(design["t_grid"]["points"], dtype=float), design["truncation"]
+    parts = (shares["risk"], shares["success"], shares["quantile"])
+    moment = None if cut is None else cut["second_moment"]
+    absolute = shares["absolute"]
+    known = {"candidates", "quantile_level", "shares", "t_grid", "target_ratio", "truncation", "weights"}
+    rules = {
+        "confidence": (0 < stored["confidence"] < 1, "a number between 0 and 1"),
+        "design": (set(design) == known, f"exactly {', '.join(sorted(known))}"),
+        "design.weights": (pi.min() >= 0 and abs(pi.sum() - 1) < 1e-9, "weights that sum to one"),
+        "design.t_grid.points": (t.min() > 0 and t.max() < 1, "numbers between 0 and 1"),
+        "design.t_grid.weights": (w.min() > 0 and abs(w.sum() - 1) < 1e-9, "positive weights that sum to one"),
+        "design.shares": (min(parts) > 0 and absolute >= 0 and sum(parts) + absolute <= 1 + 1e-9, "shares of one"),
+        "design.target_ratio": (0 < design["target_ratio"] <= 1, "a number above 0 and at most 1"),
+        "design.quantile_level": (0 < design["quantile_level"] < 1, "a number between 0 and 1"),
+        "design.truncation": ((cut is None) == (absolute == 0), "a declaration if and only if it has a share"),
+        "design.truncation.excess": (
+            cut is None or (cut["excess"] == moment / (4 * cut["level"]) if moment is not None else cut["excess"] >= 0),
+            "what follows from the declaration",
+        ),
+    }
+    for name, (holds, needed) in rules.items():
+        if not holds:
+            value: Any = stored
+            for key in name.split("."):
+                value = value[key]
+            return Disagreement(f"certificate.{name}", value, needed)
+    return None
+
+
+#: What every certificate rests on, written out once more.
+LEDGER = (
+    ("declared", "the training instances are independent draws from the distribution of the new one"),
+    (
+        "declared",
+        "candidates, weights, grids, levels, shares and sizes were fixed before the training instances were seen",
+    ),
+    ("declared", "the algorithm is deterministic, with this number of steps and this precision"),
+    ("proved", "0 <= min(l / l0, 1) <= 1 for every run, whatever happens in it"),
+)
+
+
+def _ledger(cut: dict[str, Any] | None) -> list[dict[str, str]]:
+    entries = list(LEDGER)
+    if cut is not None and cut["second_moment"] is not None:
+        entries.append(("declared", f"E l0^2 <= {cut['second_moment']!r}"))
+    elif cut is not None:
+        entries.append(("declared", f"E (l0 - {cut['level']!r})_+ <= {cut['excess']!r}, since {cut['reason']}"))
+    return [{"status": status, "text": text} for status, text in entries]
 
 
 def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
@@ -78,9 +140,9 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     pi = pi / pi.sum()
     t, w = np.array(design["t_grid"]["points"]), np.array(design["t_grid"]["weights"])
     rows, n = table.shape
-    z = _relative(table)
+    z = relative(table)
     wealth = np.stack([np.log1p(-s * np.minimum(z, 1)).sum(axis=1) for s in t], axis=1)
-    good = _success(table, design["target_ratio"])
+    good = success(table, design["target_ratio"])
     counts = good.sum(axis=1)
 
     eps_risk, eps_half = shares["risk"] * epsilon, shares["success"] * epsilon / 2
@@ -96,14 +158,14 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         log_pi = np.log(pi)
         kept = np.where(eligible, log_pi, -np.inf)
     index = int(stored["deployed"]["index"]) % rows
-    risk = _largest_mean(wealth[index], t, w, n, eps_risk * pi[index]) if eligible[index] else np.inf
+    risk = largest_mean(wealth[index], t, w, n, eps_risk * pi[index]) if eligible[index] else np.inf
     # A candidate does better if its e-value is beyond its threshold already below that risk; equally good ones do not.
     below = min(1.0, risk) * (1 - TOLERANCE)
     log_es = logsumexp(wealth - n * np.log1p(-t * below), axis=1, b=w)
     for rival in np.flatnonzero(
         eligible & (log_es > -np.log(eps_risk) - log_pi + 1e-9 * (1 + np.abs(wealth).max(axis=1)))
     ):
-        better = _largest_mean(wealth[rival], t, w, n, eps_risk * pi[rival])
+        better = largest_mean(wealth[rival], t, w, n, eps_risk * pi[rival])
         if better < risk:
             index, risk = int(rival), better
     sums = logsumexp(kept[:, None] + wealth, axis=0)
@@ -113,7 +175,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     q = np.exp(log_q)
     divergence = max(0.0, float(np.sum(q[q > 0] * (log_q[q > 0] - log_pi[q > 0]))))
     means = np.minimum(z, 1).mean(axis=1)
-    free = _largest_mean(wealth[index], t, w, n, eps_risk)
+    free = largest_mean(wealth[index], t, w, n, eps_risk)
 
     cut = design["truncation"]
     deployed_absolute: float | None = None
@@ -123,12 +185,12 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         capped = np.minimum(np.minimum(capped, table.start), cut["level"]) / cut["level"]
         other = np.stack([np.log1p(-s * capped).sum(axis=1) for s in t], axis=1)
         eps_absolute = shares["absolute"] * epsilon
-        single = _largest_mean(other[index], t, w, n, eps_absolute * pi[index])
+        single = largest_mean(other[index], t, w, n, eps_absolute * pi[index])
         deployed_absolute = cut["level"] * single + cut["excess"]
 
         price = divergence - np.log(eps_absolute)
         level, excess = cut["level"], cut["excess"]
-        posterior_absolute = lambda: level * _largest_posterior_mean(other, t, w, n, q, price) + excess  # noqa: E731
+        posterior_absolute = lambda: level * largest_posterior_mean(other, t, w, n, q, price) + excess  # noqa: E731
 
     return {
         "attained": attained,
@@ -140,7 +202,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
             "empirical_success": counts[index] / n,
             "hyper": {name: values[index] for name, values in table.candidates.items()},
             "index": index,
-            "quantile": _order_statistic(z[index], design["quantile_level"], shares["quantile"] * epsilon * pi[index]),
+            "quantile": order_statistic(z[index], design["quantile_level"], shares["quantile"] * epsilon * pi[index]),
             "risk": risk,
             "selection_cost": risk - free,
             "success": p_lo[index],
@@ -150,14 +212,14 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "design_hash": _hash(json.dumps(design, sort_keys=True).encode()),
         "hash": _hash(json.dumps({k: v for k, v in stored.items() if k != "hash"}, sort_keys=True).encode()),
         "instances": n,
-        "ledger": stored["ledger"],
+        "ledger": _ledger(cut),
         "min_success": wanted,
         "posterior": {
             "absolute": posterior_absolute,
             "empirical_risk": float(q @ means),
             "kl": divergence,
-            "risk": lambda: _largest_posterior_mean(wealth, t, w, n, q, divergence - np.log(eps_risk)),
-            "success": _kl_lower(float(q @ (counts / n)), (divergence + np.log(2 * np.sqrt(n) / eps_half)) / n),
+            "risk": lambda: largest_posterior_mean(wealth, t, w, n, q, divergence - np.log(eps_risk)),
+            "success": kl_lower(float(q @ (counts / n)), (divergence + np.log(2 * np.sqrt(n) / eps_half)) / n),
             "t": t[best],
             "t_at_edge": best == 0 or best == len(t) - 1,
             "weights": list(q),
@@ -169,91 +231,8 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     }
 
 
-def _relative(table: LossTable) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        ratio = table.losses / table.start
-    ratio = np.where((table.start == 0) & (table.losses == 0), 0.0, ratio)
-    return np.where(np.isfinite(table.losses) & ~np.isnan(ratio), ratio, np.inf)
-
-
-def _success(table: LossTable, target: float) -> np.ndarray:
-    if table.success is not None:
-        return table.success
-    with np.errstate(invalid="ignore"):
-        reached: np.ndarray = (table.losses <= target * table.start) & (table.losses < np.inf)
-    return reached
-
-
-def _log_e(wealth: np.ndarray, t: np.ndarray, w: np.ndarray, n: int, m: float) -> float:
-    return float(logsumexp(wealth - n * np.log1p(-t * m), b=w))
-
-
-def _largest_mean(wealth: np.ndarray, t: np.ndarray, w: np.ndarray, n: int, level: float) -> float:
-    """sup {m : sum_k w_k exp(G_k) / (1 - t_k m)^n < 1 / level}."""
-    threshold = -np.log(level) + 1e-12 * (1 + np.abs(wealth).max()) + 4e-16 * n
-    if _log_e(wealth, t, w, n, 1.0) < threshold:
-        return 1.0
-    return float(brentq(lambda m: _log_e(wealth, t, w, n, m) - threshold, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
-
-
-def _largest_posterior_mean(
-    wealth: np.ndarray, t: np.ndarray, w: np.ndarray, n: int, q: np.ndarray, price: float
-) -> float:
-    """max sum q m over m in [0, 1]^M with sum q log e(m) <= price: the primal, along its multipliers."""
-    held = q > 0
-    q, wealth = q[held], wealth[held]
-    price = price + 1e-12 * (1 + float(q @ np.abs(wealth).max(axis=1))) + 4e-16 * n
-
-    def log_e(m: np.ndarray) -> np.ndarray:
-        return np.asarray(logsumexp(wealth - n * np.log1p(-np.outer(m, t)), axis=1, b=w))
-
-    if q @ log_e(np.ones(len(q))) <= price:
-        return 1.0
-
-    def point(log_nu: float) -> np.ndarray:
-        """Where the derivative of log e is 1 / nu, by Newton's method kept inside a bracket."""
-        goal, low, high = np.exp(-log_nu), np.zeros(len(q)), np.ones(len(q))
-        m = np.full(len(q), 0.5)
-        for _ in range(200):
-            odds = t / (1 - np.outer(m, t))
-            logs = np.log(w) + wealth - n * np.log1p(-np.outer(m, t))
-            share = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
-            first = n * (share * odds).sum(axis=1)
-            second = (share * (n * n + n) * odds**2).sum(axis=1) - first**2
-            low, high = np.where(first < goal, m, low), np.where(first < goal, high, m)
-            step = m + (goal - first) / np.maximum(second, 1e-300)
-            new = np.where((step > low) & (step < high), step, (low + high) / 2)
-            if np.max(np.abs(new - m)) < 1e-16:
-                break
-            m = new
-        return m
-
-    log_nu = brentq(lambda s: float(q @ log_e(point(s))) - price, -60.0, 60.0, xtol=1e-12)
-    return min(1.0, float(q @ point(log_nu)))
-
-
-def _order_statistic(ratios: np.ndarray, q: float, level: float) -> float | None:
-    n, level = len(ratios), level * (1 - 1e-9)
-    enough = np.flatnonzero(binom.sf(np.arange(n), n, q) <= level)
-    value = np.sort(ratios)[enough[0]] if len(enough) else np.inf
-    return float(value) if np.isfinite(value) else None
-
-
-def _kl_lower(q: float, price: float) -> float:
-    price = price * (1 + 1e-9) + 1e-14
-    q = min(q, 1.0)
-    if q < 1e-300:
-        return 0.0
-
-    def excess(p: float) -> float:
-        tail = 0.0 if q == 1 else (1 - q) * (np.log1p(-q) - np.log1p(-p))
-        return float(q * (np.log(q) - np.log(p)) + tail - price)
-
-    return float(brentq(excess, 1e-300, q, xtol=1e-300, rtol=1e-14))
-
-
 def _bytes(array: np.ndarray | None) -> bytes:
-    return b"none" if array is None else np.ascontiguousarray(array).tobytes()
+    return b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes()
 
 
 def _hash(*parts: bytes) -> str:

@@ -202,7 +202,7 @@ def table_hash(table: LossTable) -> str:
     """A hash of the numbers that a certificate rests on."""
     content = hashlib.blake2b(digest_size=16)
     for array in (table.losses, table.start, table.success):
-        content.update(b"none" if array is None else np.ascontiguousarray(array).tobytes())
+        content.update(b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
     return content.hexdigest()
 
 

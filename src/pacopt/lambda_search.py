@@ -1,6 +1,6 @@
 """How lambda is chosen, and what the choice costs: finite grids, covered intervals, a certified global minimum."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -178,7 +178,7 @@ def certified_minimum(
     low: float,
     high: float,
     tolerance: float = 1e-6,
-    most_intervals: int = 200_000,
+    most_intervals: int = 50_000,
 ) -> CertifiedMinimum:
     """The global minimum of F(lambda) = (price - kappa(lambda)) / lambda over [low, high], by branch and bound.
 
@@ -197,14 +197,19 @@ def certified_minimum(
         )
     log_pi, risk, slope = prior.log_weights[held], np.asarray(empirical_risk)[held], v * np.asarray(t)[held]
 
+    def in_blocks(function: Callable[[np.ndarray], np.ndarray], lam: np.ndarray) -> np.ndarray:
+        """The function of many lambdas, some at a time, so that memory stays bounded."""
+        blocks = np.array_split(lam, max(1, len(lam) * len(risk) // 2**22))
+        return np.concatenate([function(block) for block in blocks])
+
     def kappa(lam: np.ndarray) -> np.ndarray:
         exponents = log_pi - np.multiply.outer(lam, risk) - np.multiply.outer(lam**2 / 2, slope)
         return np.asarray(logsumexp(exponents, axis=1))
 
     def floor(a: np.ndarray, b: np.ndarray, at_a: np.ndarray, at_b: np.ndarray) -> np.ndarray:
         """A lower bound of F on [a, b]: F is at least c / lambda + d, which is monotone, from either end."""
-        least = (risk + np.multiply.outer(a, slope)).min(axis=1)
-        most = (risk + np.multiply.outer(b, slope)).max(axis=1)
+        least = in_blocks(lambda lam: (risk + np.multiply.outer(lam, slope)).min(axis=1), a)
+        most = in_blocks(lambda lam: (risk + np.multiply.outer(lam, slope)).max(axis=1), b)
         from_a, from_b = price - at_a - a * least, price - at_b - b * most
         higher: np.ndarray = np.maximum(
             np.minimum(from_a / a, from_a / b) + least, np.minimum(from_b / a, from_b / b) + most
@@ -212,7 +217,7 @@ def certified_minimum(
         return higher
 
     a, b = np.array([low]), np.array([high])
-    at_a, at_b = kappa(a), kappa(b)
+    at_a, at_b = in_blocks(kappa, a), in_blocks(kappa, b)
     ends = np.concatenate([a, b])
     values = (price - np.concatenate([at_a, at_b])) / ends
     lam, value = float(ends[values.argmin()]), float(values.min())
@@ -228,7 +233,7 @@ def certified_minimum(
         if not len(a):
             break
         middle = np.sqrt(a * b)
-        at_middle = kappa(middle)
+        at_middle = in_blocks(kappa, middle)
         candidates = (price - at_middle) / middle
         if candidates.min() < value:
             lam, value = float(middle[candidates.argmin()]), float(candidates.min())

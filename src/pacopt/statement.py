@@ -1,5 +1,6 @@
 """A certificate as text that can be read aloud."""
 
+from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ def certificate_text(certificate: "Certificate") -> str:
     hyper = ", ".join(f"{name} = {value!r}" for name, value in deployed.hyper.items())
     target = "its start" if design.target_ratio == 1 else f"{design.target_ratio!r} times its start"
     event = "meets the user's success criterion" if c.user_success else f"ends at or below {target}"
+    shares = ", ".join(f"{name} {share!r}" for name, share in asdict(design.shares).items() if share)
     level = f"{100 * design.quantile_level:.10g} %"
     lines = [
         f"With confidence {c.confidence:.10g} over the draw of the {c.instances} training instances:",
@@ -30,6 +32,8 @@ def certificate_text(certificate: "Certificate") -> str:
         )
     if deployed.absolute is not None:
         lines.append(f"With the safeguard its expected final loss is at most {up(deployed.absolute)}.")
+    if c.min_success is not None and c.attained:
+        lines.append(f"Deployed among those with a certified success probability of at least {c.min_success!r}.")
     if not c.attained:
         lines.append(
             f"No candidate could be certified to succeed with probability {c.min_success:g}: the one above has the "
@@ -44,7 +48,9 @@ def certificate_text(certificate: "Certificate") -> str:
         f"{deployed.confidence_cost:.4g} for the confidence + {deployed.selection_cost:.4g} for the choice among "
         f"{len(design.prior)} candidates (weight {deployed.weight:.3g}).",
         f"Posterior: training mean {posterior.empirical_risk:.4g}, KL {posterior.kl:.4g} nats, t = {posterior.t:.4g}"
-        + (" (at the edge of its grid)." if posterior.t_at_edge else "."),
+        + (" (at the edge of its grid: another grid might be tighter)." if posterior.t_at_edge else "."),
+        f"The failure probability of {1 - c.confidence:.3g} is shared: {shares}.",
+        "Where the start loss is 0, the ratio counts as 0 if the loss stayed there, and as 1 otherwise.",
         "Theorems: betting with a mixture over t, for all candidates and posteriors; Clopper-Pearson; kl; order "
         "statistics.",
         "",

@@ -9,6 +9,7 @@ import pytest
 import pacopt
 from pacopt import Certificate, Design, DiscreteMeasure, LossTable, Shares, Truncation
 from pacopt.arrays import digest
+from pacopt.errors import StorageError
 from unit.test_certificate import make
 
 
@@ -82,7 +83,7 @@ def test_every_altered_number_is_noticed_though_the_checksum_was_made_anew():
     table, certificate = certified()
     stored = json.loads(json.dumps(certificate.to_dict()))
     # What the user chose or declared cannot be recomputed from the table; everything else is.
-    chosen = ("ledger", "provenance", "min_success", "hash")
+    chosen = ("provenance", "min_success", "hash")
     paths = [path for path in leaves(stored) if path[0] not in chosen]
     assert len(paths) > 60
     forged = {path: with_new_checksum(changed(stored, path)) for path in paths}
@@ -103,3 +104,55 @@ def test_the_first_disagreement_is_named():
     report = pacopt.audit(with_new_checksum(stored), table)
     assert report.disagreement.name == "certificate.deployed.risk"
     assert "stored as" in str(report.disagreement)
+
+
+def forged(stored, **changes):
+    """A certificate whose design was changed by somebody who also made all hashes anew."""
+    copied = copy.deepcopy(stored)
+    copied["design"] |= changes
+    return with_new_checksum(copied | {"design_hash": digest(copied["design"])})
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"shares": {"risk": 80.0, "success": 0.2, "quantile": 0.2, "absolute": 0.2}}, "shares"),
+        ({"weights": [-2.0, 2.0, 1.0, 0, 0, 0, 0, 0]}, "weights"),
+        ({"weights": [0.4] * 8}, "weights"),
+        ({"t_grid": {"points": [0.5, 0.9], "weights": [1.0, 1.0]}}, "t_grid.weights"),
+        ({"t_grid": {"points": [0.5, 1.5], "weights": [0.5, 0.5]}}, "t_grid.points"),
+        ({"target_ratio": 50.0}, "target_ratio"),
+        ({"note": "independently verified"}, "design"),
+        ({"truncation": {"level": 1e-3, "excess": 0.0, "reason": "", "second_moment": 1.5}}, "truncation.excess"),
+        ({"truncation": None}, "truncation"),
+    ],
+)
+def test_a_design_that_could_not_hold_is_not_audited_away(changes, name):
+    table, certificate = certified()
+    report = pacopt.audit(forged(certificate.to_dict(), **changes), table)
+    assert report.disagreement.name.endswith(name)
+
+
+def test_a_ledger_cannot_be_polished():
+    table, certificate = certified()
+    stored = certificate.to_dict()
+    for ledger in ([], None, [entry | {"status": "proved"} for entry in stored["ledger"]]):
+        assert not pacopt.audit(with_new_checksum(stored | {"ledger": ledger}), table).passed
+
+
+def test_what_is_no_certificate_is_a_clear_error():
+    table, certificate = certified()
+    stored = certificate.to_dict()
+    without = {key: value for key, value in stored.items() if key != "design"}
+    other = LossTable(losses=np.ones((3, 4)), start=np.ones(4))
+    for garbage, against in ((without, table), ([], table), (None, table), (stored, other), (stored, table.losses)):
+        with pytest.raises(StorageError, match="no certificate of this table"):
+            pacopt.audit(garbage, against)
+
+
+def test_many_light_candidates_do_not_part_certificate_and_audit():
+    rows, n = 4000, 300
+    losses = np.random.default_rng(0).uniform(0, 1e-4, (rows, n))
+    losses[1:] += 0.09
+    table = LossTable(losses=losses, start=np.ones(n))
+    assert pacopt.audit(pacopt.certify(table), table).disagreement is None

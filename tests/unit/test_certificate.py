@@ -137,6 +137,10 @@ def test_an_absolute_statement_needs_a_declaration():
         Design.uniform(table, shares=Shares(0.4, 0.2, 0.2, 0.2))
     with pytest.raises(AssumptionError, match="Bahadur"):
         Truncation(1.0, np.inf, "nothing")
+    with pytest.raises(AssumptionError, match="with a reason"):
+        Truncation(1.0, 0.0, "")
+    with pytest.raises(AssumptionError, match="with a reason"):
+        Truncation(1.0, 0.0, "", second_moment=1.5)  # it would be 0.375
     design = Design.uniform(
         table, shares=Shares(0.4, 0.2, 0.2, 0.2), truncation=Truncation.from_second_moment(4.0, 8.0)
     )
@@ -212,6 +216,18 @@ def test_a_law_or_kurtosis_out_of_range_is_refused():
     with pytest.raises(AssumptionError, match="At least 28 instances"):
         second_moment_from_kurtosis(np.ones(10), 3.0, 0.01)
     assert second_moment_from_kurtosis(np.ones(1000), 3.0, 0.01) > 1
+
+
+def test_a_formula_used_beyond_its_pole_is_refused():
+    w = c = np.array([1.0, 1.0])
+
+    def log_mgf(theta):
+        """Right below 1; beyond it two negative factors hide the pole."""
+        return -0.5 * np.log(np.prod(1 - theta * w)) + np.sum(theta * c**2 / (2 * (1 - theta * w)))
+
+    assert Truncation.from_law(5.0, log_mgf, 1.0, "b is normal").excess == pytest.approx(0.3219, rel=1e-3)
+    with pytest.raises(AssumptionError, match="convex"):
+        Truncation.from_law(5.0, log_mgf, 10.0, "b is normal")
 
 
 def test_levels_are_printed_as_they_are():

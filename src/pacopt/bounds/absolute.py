@@ -20,24 +20,34 @@ from pacopt.rows import by_rows, log_products
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """A level B, a bound on E (l0 - B)_+ that follows from what is declared, and the declaration in words."""
+    """A level B, a bound on E (l0 - B)_+, and what it follows from: a declared second moment or a reason in words."""
 
     level: float
     excess: float
-    declared: str
+    reason: str
+    second_moment: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what declares nothing."""
-        if not 0 < self.level < np.inf or not 0 <= self.excess < np.inf or not self.declared:
+        """Refuse what declares nothing, and an excess that does not follow from the second moment."""
+        moment = self.second_moment
+        follows = bool(self.reason) if moment is None else self.excess == moment / (4 * self.level)
+        if not 0 < self.level < np.inf or not 0 <= self.excess < np.inf or not follows:
             raise AssumptionError(
-                f"The truncation level is {self.level}, the excess {self.excess}, declared: {self.declared!r}.",
-                "An absolute statement needs a positive level and a finite bound on E (l0 - level)_+.",
+                f"The truncation level is {self.level}, the excess {self.excess}, the reason {self.reason!r}.",
+                "An absolute statement needs a positive level and a finite bound on E (l0 - level)_+ with a reason.",
                 "Without an assumption no bound on a mean exists (Bahadur & Savage 1956).",
                 "Declare the law of the start loss, its second moment, or a bound; relative statements need nothing.",
             )
 
+    @property
+    def declared(self) -> str:
+        """The declaration, as it stands in the ledger."""
+        if self.second_moment is not None:
+            return f"E l0^2 <= {self.second_moment!r}"
+        return f"E (l0 - {self.level!r})_+ <= {self.excess!r}, since {self.reason}"
+
     @staticmethod
-    def from_law(level: float, log_mgf: Callable[[float], float], theta_max: float, declared: str) -> "Truncation":
+    def from_law(level: float, log_mgf: Callable[[float], float], theta_max: float, reason: str) -> "Truncation":
         """From the log-MGF of l0: E (l0 - B)_+ <= exp(logMGF(th) - th B - 1) / th for every th below theta_max."""
         if not 0 < theta_max < np.inf:
             raise AssumptionError(
@@ -46,23 +56,37 @@ class Truncation:
                 "Beyond the point where the MGF becomes infinite a formula may still return numbers.",
                 "For a normal right-hand side it is 1 / (largest eigenvalue of its covariance).",
             )
-        scale = minimize_scalar(
-            lambda s: log_mgf(np.exp(s)) - np.exp(s) * level - 1 - s,
+        best = minimize_scalar(
+            lambda s: float(log_mgf(np.exp(s))) - np.exp(s) * level - 1 - s,
             bounds=(np.log(theta_max) - 20, np.log(theta_max)),
             method="bounded",
             options={"xatol": 1e-10},
         )
-        return Truncation(level, float(np.exp(scale.fun)) * (1 + 1e-9), declared)
+        _check_log_mgf(log_mgf, float(np.exp(best.x)))
+        return Truncation(level, float(np.exp(best.fun)) * (1 + 1e-9), reason)
 
     @staticmethod
     def from_second_moment(level: float, second_moment: float) -> "Truncation":
         """From E l0^2 <= S2: E (l0 - B)_+ <= S2 / (4 B)."""
-        return Truncation(level, second_moment / (4 * level), f"E l0^2 <= {second_moment!r}")
+        return Truncation(level, second_moment / (4 * level), "", second_moment)
 
     @staticmethod
     def from_bound(level: float) -> "Truncation":
         """From l0 <= B for every instance: nothing is cut off."""
         return Truncation(level, 0.0, f"l0 <= {level!r} for every instance")
+
+
+def _check_log_mgf(log_mgf: Callable[[float], float], theta: float) -> None:
+    """Refuse what cannot be the log-MGF of a loss: on the way to theta it is finite, not negative and convex."""
+    values = np.array([float(log_mgf(part)) for part in theta * np.linspace(0.0, 1.0, 65)[1:]])
+    bends = np.diff(np.concatenate([[0.0], values]), n=2)
+    if not np.all(np.isfinite(values)) or values.min() < -1e-12 or bends.min() < -1e-9 * np.abs(values).max():
+        raise AssumptionError(
+            f"Up to theta = {theta:.6g} the log-MGF runs from {values[0]:.6g} to {values[-1]:.6g} and is not convex.",
+            "The log-MGF of a loss is finite, not negative and convex.",
+            "Beyond the point where the MGF becomes infinite a formula may still return numbers.",
+            "Give the smallest theta at which the MGF is infinite as theta_max.",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +141,11 @@ class AbsoluteLoss(AbstractBound):
 
 
 def second_moment_from_kurtosis(start: Float[np.ndarray, " instance"], kurtosis: float, epsilon: float) -> float:
-    """S2 <= mean(l0^2) / (1 - sqrt(2 kurtosis log(1/eps) / N)), with E l0^4 <= kurtosis (E l0^2)^2 declared."""
+    """S2 <= mean(l0^2) / (1 - sqrt(2 kurtosis log(1/eps) / N)), with E l0^4 <= kurtosis (E l0^2)^2 declared.
+
+    It holds with probability 1 - eps, which comes on top of a certificate that uses it: for a total of 0.01 with 0.002
+    spent here, certify with confidence 0.992.
+    """
     start = np.asarray(start, dtype=np.float64)
     if not kurtosis >= 1 or not 0 < epsilon < 1 or not np.all(np.isfinite(start)):
         raise AssumptionError(
@@ -134,4 +162,5 @@ def second_moment_from_kurtosis(start: Float[np.ndarray, " instance"], kurtosis:
             "With so few instances the kurtosis does not bound the second moment.",
             f"At least {int(np.floor(2 * kurtosis * np.log(1 / epsilon))) + 1} instances are needed.",
         )
-    return float(np.mean(start**2) / (1 - root))
+    largest = float(start.max())
+    return float(largest * (largest * np.mean((start / largest) ** 2)) / (1 - root)) if largest > 0 else 0.0

@@ -73,7 +73,8 @@ class MixtureBetting(AbstractBound):
         if not np.isfinite(price):
             return 1.0
         # Candidates of hardly any weight are bounded by m <= 1 and log e(m) >= log e(0), and not maximised over.
-        heavy, light = q > 1e-12, (q <= 1e-12) & (q > 0)
+        least = 1e-12 / len(q)
+        heavy, light = q > least, (q <= least) & (q > 0)
         rest = float(q[light].sum())
         rest_log_e = float(q[light] @ self.log_e(wealth[light], n[light], np.zeros(int(light.sum()))))
         q, wealth, n = q[heavy], wealth[heavy], n[heavy]

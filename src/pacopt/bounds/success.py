@@ -32,7 +32,8 @@ class ClopperPearson(AbstractBound):
     ) -> Float[np.ndarray, " hyper"]:
         """The bounds from the numbers of successes; 0 for a candidate without weight."""
         level = epsilon * np.exp(log_prior) * PADDING
-        usable = (successes > 0) & (level > 0)
+        # At levels that only absurd weights reach, the padding drowns in subnormal numbers.
+        usable = (successes > 0) & (level > 1e-290)
         k = np.where(usable, successes, 1)
         # Where the inverse cannot be computed nothing is promised.
         return np.nan_to_num(np.where(usable, betaincinv(k, n - k + 1.0, np.where(usable, level, 0.5)), 0.0), nan=0.0)

@@ -1,0 +1,100 @@
+"""The numbers of a certificate written from the theorems once more, for the audit, with other algorithms.
+
+Only NumPy and SciPy: nothing of `bounds`, `measure`, `exponential_family` or `certificate` is used. Logarithms are summed
+one by one, roots are found by Brent's method, the convex programme is solved in its primal.
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+from scipy.stats import binom
+
+from pacopt.loss_table import LossTable
+
+
+def relative(table: LossTable) -> np.ndarray:
+    """l / l0, infinite for a run that failed."""
+    with np.errstate(all="ignore"):
+        ratio = table.losses / table.start
+    ratio = np.where((table.start == 0) & (table.losses == 0), 0.0, ratio)
+    return np.where(np.isfinite(table.losses) & ~np.isnan(ratio), ratio, np.inf)
+
+
+def success(table: LossTable, target: float) -> np.ndarray:
+    """Where a run succeeded, by the user's verdict if there is one."""
+    if table.success is not None:
+        return table.success
+    with np.errstate(invalid="ignore"):
+        reached: np.ndarray = (table.losses <= target * table.start) & (table.losses < np.inf)
+    return reached
+
+
+def log_e(wealth: np.ndarray, t: np.ndarray, w: np.ndarray, n: int, m: float) -> float:
+    """log sum_k w_k exp(G_k) / (1 - t_k m)^n."""
+    return float(logsumexp(wealth - n * np.log1p(-t * m), b=w))
+
+
+def largest_mean(wealth: np.ndarray, t: np.ndarray, w: np.ndarray, n: int, level: float) -> float:
+    """sup {m : sum_k w_k exp(G_k) / (1 - t_k m)^n < 1 / level}."""
+    threshold = -np.log(level) + 1e-12 * (1 + np.abs(wealth).max()) + 4e-16 * n
+    if log_e(wealth, t, w, n, 1.0) < threshold:
+        return 1.0
+    return float(brentq(lambda m: log_e(wealth, t, w, n, m) - threshold, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
+
+
+def largest_posterior_mean(
+    wealth: np.ndarray, t: np.ndarray, w: np.ndarray, n: int, q: np.ndarray, price: float
+) -> float:
+    """max sum q m over m in [0, 1]^M with sum q log e(m) <= price: the primal, along its multipliers."""
+    held = q > 0
+    q, wealth = q[held], wealth[held]
+    price = price + 1e-12 * (1 + float(q @ np.abs(wealth).max(axis=1))) + 4e-16 * n
+
+    def log_e(m: np.ndarray) -> np.ndarray:
+        return np.asarray(logsumexp(wealth - n * np.log1p(-np.outer(m, t)), axis=1, b=w))
+
+    if q @ log_e(np.ones(len(q))) <= price:
+        return 1.0
+
+    def point(log_nu: float) -> np.ndarray:
+        """Where the derivative of log e is 1 / nu, by Newton's method kept inside a bracket."""
+        goal, low, high = np.exp(-log_nu), np.zeros(len(q)), np.ones(len(q))
+        m = np.full(len(q), 0.5)
+        for _ in range(200):
+            odds = t / (1 - np.outer(m, t))
+            logs = np.log(w) + wealth - n * np.log1p(-np.outer(m, t))
+            share = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+            first = n * (share * odds).sum(axis=1)
+            second = (share * (n * n + n) * odds**2).sum(axis=1) - first**2
+            low, high = np.where(first < goal, m, low), np.where(first < goal, high, m)
+            step = m + (goal - first) / np.maximum(second, 1e-300)
+            new = np.where((step > low) & (step < high), step, (low + high) / 2)
+            if np.max(np.abs(new - m)) < 1e-16:
+                break
+            m = new
+        return m
+
+    log_nu = brentq(lambda s: float(q @ log_e(point(s))) - price, -60.0, 60.0, xtol=1e-12)
+    return min(1.0, float(q @ point(log_nu)))
+
+
+def order_statistic(ratios: np.ndarray, q: float, level: float) -> float | None:
+    """The smallest order statistic that bounds the q-quantile, if there is a finite one."""
+    n, level = len(ratios), level * (1 - 1e-9)
+    enough = np.flatnonzero(binom.sf(np.arange(n), n, q) <= level)
+    value = np.sort(ratios)[enough[0]] if len(enough) else np.inf
+    return float(value) if np.isfinite(value) else None
+
+
+def kl_lower(q: float, price: float) -> float:
+    """The smallest p with kl(q, p) <= price."""
+    price = price * (1 + 1e-9) + 1e-14
+    q = min(q, 1.0)
+    if q < 1e-300:
+        return 0.0
+
+    def excess(p: float) -> float:
+        tail = 0.0 if q == 1 else (1 - q) * (np.log1p(-q) - np.log1p(-p))
+        return float(q * (np.log(q) - np.log(p)) + tail - price)
+
+    return float(brentq(excess, 1e-300, q, xtol=1e-300, rtol=1e-14))
