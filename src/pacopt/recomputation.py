@@ -1,7 +1,7 @@
 """The numbers of a certificate written from the theorems once more, for the audit, with other algorithms.
 
-Only NumPy and SciPy: nothing of `bounds`, `measure`, `exponential_family` or `certificate` is used. Logarithms are summed
-one by one, roots are found by Brent's method, the convex programme is solved in its primal.
+Only NumPy and SciPy: nothing of `bounds`, `measure`, `exponential_family` or `certificate` is used. Logarithms are
+summed one by one, roots are found by Brent's method, the convex programme is solved in its primal.
 """
 
 import numpy as np
