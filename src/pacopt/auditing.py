@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -189,8 +190,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         deployed_absolute = cut["level"] * single + cut["excess"]
 
         price = divergence - np.log(eps_absolute)
-        level, excess = cut["level"], cut["excess"]
-        posterior_absolute = lambda: level * largest_posterior_mean(other, t, w, n, q, price) + excess  # noqa: E731
+        posterior_absolute = partial(_absolute, cut["level"], cut["excess"], (other, t, w, n, q, price))
 
     return {
         "attained": attained,
@@ -229,6 +229,10 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "table_hash": _hash(*(_bytes(array) for array in (table.losses, table.start, table.success))),
         "user_success": table.success is not None,
     }
+
+
+def _absolute(level: float, excess: float, programme: tuple[Any, ...]) -> float:
+    return level * largest_posterior_mean(*programme) + excess
 
 
 def _bytes(array: np.ndarray | None) -> bytes:
