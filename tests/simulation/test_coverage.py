@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pacopt import LossTable, bounds
+from pacopt import Design, LossTable, bounds, certify
 from pacopt.design import default_t_grid
 from pacopt.rows import log_wealth
 from simulation.simulate import BERNOULLI, COIN, ORDINARY, STATEMENTS, plausible, violations
@@ -17,6 +17,15 @@ def test_a_statement_fails_no_more_often_than_it_says(name, law):
 
 def test_whole_certificates_fail_no_more_often_than_they_say():
     assert plausible(violations("certificate", ORDINARY, 0.5, repetitions=100), 100, 0.5)
+
+
+def test_certificates_with_weights_from_a_prior_split_fail_no_more_often_than_they_say():
+    rng, false = np.random.default_rng(1), 0
+    for _ in range(80):
+        prior, train = ORDINARY.draw(30, rng), ORDINARY.draw(40, rng)
+        deployed = certify(train, Design.informed(prior, train=40, epsilon=0.5), confidence=0.5).deployed
+        false += deployed.risk < ORDINARY.mu[deployed.index] or deployed.success > ORDINARY.p()[deployed.index]
+    assert plausible(int(false), 80, 0.5)
 
 
 def test_the_simulation_notices_a_bound_without_its_union():

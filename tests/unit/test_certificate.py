@@ -121,6 +121,18 @@ def test_min_success_restricts_by_what_is_certified_and_says_when_nothing_is():
     assert "No candidate could be certified to succeed with probability 0.9999" in str(beyond)
 
 
+def test_cells_that_were_not_run_count_as_failed_even_if_a_predicate_likes_them():
+    table = make(failures=0.0)
+    missing = np.zeros(table.shape, dtype=bool)
+    missing[:, ::4] = True
+    liked = np.ones(table.shape, dtype=bool)
+    raced = LossTable(losses=table.losses, start=table.start, success=liked, missing=missing)
+    failed = LossTable(losses=np.where(missing, np.nan, table.losses), start=table.start)
+    ours, theirs = certify(raced), certify(failed)
+    assert ours.deployed.risk == theirs.deployed.risk > 0.25
+    assert ours.deployed.success < 0.75
+
+
 def test_a_users_predicate_enters_the_success_statement_only():
     table = make()
     predicate = np.zeros(table.shape, dtype=bool)
