@@ -121,8 +121,12 @@ LEDGER = (
 )
 
 
-def _ledger(cut: dict[str, Any] | None) -> list[dict[str, str]]:
+def _ledger(cut: dict[str, Any] | None, split: dict[str, Any] | None) -> list[dict[str, str]]:
     entries = list(LEDGER)
+    if split is not None and split["allow_duplicates"]:
+        entries.append(("declared", "instances that are equal are separate draws from the distribution"))
+    elif split is not None:
+        entries.append(("checked", "no training instance stands twice, in the prior split or in the test split"))
     if cut is not None and cut["second_moment"] is not None:
         entries.append(("declared", f"E l0^2 <= {cut['second_moment']!r}"))
     elif cut is not None:
@@ -210,9 +214,10 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         },
         "design": design | {"candidates": {name: list(values) for name, values in table.candidates.items()}},
         "design_hash": _hash(json.dumps(design, sort_keys=True).encode()),
+        "ever_succeeded": int((counts > 0).sum()),
         "hash": _hash(json.dumps({k: v for k, v in stored.items() if k != "hash"}, sort_keys=True).encode()),
         "instances": n,
-        "ledger": _ledger(cut),
+        "ledger": _ledger(cut, table.provenance.get("split")),
         "min_success": wanted,
         "posterior": {
             "absolute": posterior_absolute,
@@ -228,6 +233,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "schema": "pacopt.certificate/1",
         "table_hash": _hash(*(_bytes(array) for array in (table.losses, table.start, table.success))),
         "user_success": table.success is not None,
+        "zero_starts": int((table.start == 0).sum()),
     }
 
 

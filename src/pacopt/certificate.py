@@ -2,9 +2,10 @@
 
 import hashlib
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from pacopt.arrays import digest
 from pacopt.bounds.absolute import AbsoluteLoss
@@ -24,6 +25,9 @@ SCHEMA = "pacopt.certificate/1"
 DETERMINISTIC = Assumption(
     "the algorithm is deterministic, with this number of steps and this precision", Status.DECLARED
 )
+#: Of the two, the one that a split can say of itself; only certificates made by `learn` know their split.
+DISJOINT = Assumption("no training instance stands twice, in the prior split or in the test split", Status.CHECKED)
+SEPARATE_DRAWS = Assumption("instances that are equal are separate draws from the distribution", Status.DECLARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ class Certificate:
     """Statements that hold together with probability at least `confidence` over the draw of the training instances.
 
     Where no candidate could be certified to succeed with probability `min_success`, `attained` is false and
-    `deployed` is the candidate with the largest certified success probability.
+    `deployed` is the candidate with the largest certified success probability. `ever_succeeded` candidates succeeded
+    on at least one training instance; `zero_starts` instances had a start loss of 0.
     """
 
     confidence: float
@@ -73,6 +78,8 @@ class Certificate:
     min_success: float | None
     attained: bool
     user_success: bool
+    ever_succeeded: int
+    zero_starts: int
     ledger: tuple[Assumption, ...]
     table_hash: str
     provenance: dict[str, Any]
@@ -86,6 +93,7 @@ class Certificate:
             "deployed": asdict(self.deployed),
             "design": self.design.to_dict(),
             "design_hash": self.design.hash,
+            "ever_succeeded": self.ever_succeeded,
             "instances": self.instances,
             "ledger": [{"status": str(entry.status), "text": entry.text} for entry in self.ledger],
             "min_success": self.min_success,
@@ -93,6 +101,7 @@ class Certificate:
             "provenance": self.provenance,
             "table_hash": self.table_hash,
             "user_success": self.user_success,
+            "zero_starts": self.zero_starts,
         }
         return value | {"hash": digest(value)}
 
@@ -108,6 +117,8 @@ class Certificate:
             min_success=value["min_success"],
             attained=value["attained"],
             user_success=value["user_success"],
+            ever_succeeded=value["ever_succeeded"],
+            zero_starts=value["zero_starts"],
             ledger=tuple(Assumption(entry["text"], Status(entry["status"])) for entry in value["ledger"]),
             table_hash=value["table_hash"],
             provenance=value["provenance"],
@@ -132,18 +143,13 @@ def certify(
     (True, True)
     """
     design = Design.uniform(table) if design is None else design
-    _check(table, design, confidence, min_success)
+    check_request(confidence, min_success)
+    _check_candidates(table, design)
     n, prior, shares, epsilon = table.shape[1], design.prior, design.shares, 1 - confidence
     eps_risk, eps_half = shares.risk * epsilon, shares.success * epsilon / 2
-
     mixture = MixtureBetting(design.t_grid)
-    wealth = log_wealth(table, design.t_grid.points)
+    wealth, risk, counts, p_lo, quantiles = candidate_bounds(table, design, confidence=confidence)
     means = by_rows(table, lambda rows: table.safeguarded(rows).mean(axis=1))
-    risk = mixture.upper(wealth, n, prior.log_weights, eps_risk)
-    success = table.succeeded(design.target_ratio) if table.success is None else table.success
-    counts = success.sum(axis=1).astype(np.float64)
-    p_lo = ClopperPearson().lower(counts, n, prior.log_weights, eps_half)
-    quantiles = Quantile().upper(table, prior.log_weights, design.quantile_level, shares.quantile * epsilon)
 
     eligible = prior.log_weights > -np.inf
     attained = min_success is None or bool((eligible & (p_lo >= min_success)).any())
@@ -192,9 +198,35 @@ def certify(
         min_success=min_success,
         attained=attained,
         user_success=table.success is not None,
-        ledger=_ledger(design),
+        ever_succeeded=int(np.sum(counts > 0)),
+        zero_starts=int(np.sum(table.start == 0)),
+        ledger=_ledger(design, table.provenance.get("split")),
         table_hash=table_hash(table),
         provenance=dict(table.provenance),
+    )
+
+
+class CandidateBounds(NamedTuple):
+    """What holds for every candidate at once, and the sums that it comes from."""
+
+    wealth: Float[np.ndarray, "hyper grid"]
+    risk: Float[np.ndarray, " hyper"]
+    counts: Float[np.ndarray, " hyper"]
+    success: Float[np.ndarray, " hyper"]
+    quantile: Float[np.ndarray, " hyper"]
+
+
+def candidate_bounds(table: LossTable, design: Design, *, confidence: float) -> CandidateBounds:
+    """Upper bounds on risk and quantile and lower bounds on success, all at once with this confidence."""
+    n, log_prior, shares, epsilon = table.shape[1], design.prior.log_weights, design.shares, 1 - confidence
+    wealth = log_wealth(table, design.t_grid.points)
+    counts = table.successes(design.target_ratio).sum(axis=1).astype(np.float64)
+    return CandidateBounds(
+        wealth=wealth,
+        risk=MixtureBetting(design.t_grid).upper(wealth, n, log_prior, shares.risk * epsilon),
+        counts=counts,
+        success=ClopperPearson().lower(counts, n, log_prior, shares.success * epsilon / 2),
+        quantile=Quantile().upper(table, log_prior, design.quantile_level, shares.quantile * epsilon),
     )
 
 
@@ -206,14 +238,17 @@ def table_hash(table: LossTable) -> str:
     return content.hexdigest()
 
 
-def _ledger(design: Design) -> tuple[Assumption, ...]:
+def _ledger(design: Design, split: Any) -> tuple[Assumption, ...]:
     entries = [IID, FIXED_BEFORE, DETERMINISTIC, SAFEGUARDED]
+    if split is not None:
+        entries.append(SEPARATE_DRAWS if split["allow_duplicates"] else DISJOINT)
     if design.truncation is not None:
         entries.append(Assumption(design.truncation.declared, Status.DECLARED))
     return tuple(entries)
 
 
-def _check(table: LossTable, design: Design, confidence: float, min_success: float | None) -> None:
+def check_request(confidence: float, min_success: float | None) -> None:
+    """Refuse what is no confidence, and a minimal success that is no probability."""
     if not 0 < confidence < 1:
         raise DesignError(
             f"confidence is {confidence}.",
@@ -223,6 +258,9 @@ def _check(table: LossTable, design: Design, confidence: float, min_success: flo
         )
     if min_success is not None and not 0 <= min_success <= 1:
         raise DesignError(f"min_success is {min_success}.", "It is a probability.", "", "Use 0.9, for example.")
+
+
+def _check_candidates(table: LossTable, design: Design) -> None:
     ours, theirs = table.candidates, design.prior.support
     if ours.keys() != theirs.keys() or any(not np.array_equal(ours[name], theirs[name]) for name in ours):
         raise DesignError(

@@ -8,14 +8,10 @@ import numpy as np
 from pacopt.arrays import digest
 from pacopt.bounds.absolute import Truncation
 from pacopt.errors import DesignError
-from pacopt.exponential_family import gibbs_posterior
+from pacopt.informed import FAVOURITE, informed_grid, informed_weights
 from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.rows import log_products
-
-#: Of the Gibbs measure of the prior split; measured between 2 and 1/4, the certified risk falls by 1 %.
-TEMPERATURE = 0.25
 
 
 def default_t_grid() -> Grid:
@@ -94,20 +90,11 @@ class Design:
         ones. None of this can make a certificate wrong, only loose: `benchmarks/tightness.py` measures it.
         """
         z = prior_table.safeguarded()
-        uniform = DiscreteMeasure.uniform(prior_table.candidates)
         favourite = int(z.mean(axis=1).argmin())
-        shares = options.get("shares", Shares())
-        price = np.log(2 / (epsilon * shares.risk))
-        points = 1 / (1 + np.geomspace(1e-3, 1e2, 60))
-        growth = log_products(z[favourite : favourite + 1], points)[0] / z.shape[1]
-        best = float(points[np.argmin(-np.expm1(growth - price / train) / points)])
-        # In the odds t / (1 - t), so that the values stay below 1.
-        odds = best / (1 - best) * np.array([0.5, 1.0, 2.0])
-        tempered = gibbs_posterior(uniform, log_products(z, np.array([best]))[:, 0] / TEMPERATURE)
-        weights = 0.45 * tempered.weights + 0.05 * uniform.weights
-        weights[favourite] += 0.5
-        prior = DiscreteMeasure.of(prior_table.candidates, weights / weights.sum())
-        return Design(prior, t_grid=Grid(odds / (1 + odds), np.array([0.25, 0.5, 0.25])), **options)
+        price = np.log(1 / (FAVOURITE * epsilon * options.get("shares", Shares()).risk))
+        grid = informed_grid(z[favourite], train=train, price=price)
+        weights = informed_weights(prior_table, favourite, float(grid.points[1]), np.ones(len(z), dtype=bool))
+        return Design(DiscreteMeasure.of(prior_table.candidates, weights), t_grid=grid, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON value with everything in it."""

@@ -48,6 +48,10 @@ class MeasureError(PacoptError):
     """The numbers are no probability on the candidates."""
 
 
+class PriorError(PacoptError):
+    """Candidates cannot be found or weighed as asked with the prior split."""
+
+
 class DesignError(PacoptError):
     """What is to be fixed before the training instances are seen is not consistent."""
 

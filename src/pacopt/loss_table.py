@@ -86,6 +86,20 @@ class LossTable:
         rows, columns = self.losses.shape
         return rows, columns
 
+    def select(self, *, rows: Any = slice(None), columns: Any = slice(None)) -> "LossTable":
+        """The table of some candidates or instances, given by a slice, numbers or a mask; provenance stays behind."""
+
+        def cut(cells: np.ndarray | None) -> np.ndarray | None:
+            return None if cells is None else cells[rows][:, columns]
+
+        return LossTable(
+            losses=self.losses[rows][:, columns],
+            start=self.start[columns],
+            candidates={name: values[rows] for name, values in self.candidates.items()},
+            success=cut(self.success),
+            missing=cut(self.missing),
+        )
+
     def hyper(self, candidate: int) -> dict[str, float]:
         """The hyperparameters of one candidate, by name."""
         return {name: float(values[candidate]) for name, values in self.candidates.items()}
@@ -102,6 +116,10 @@ class LossTable:
         # Not losses / start: the two differ on ties. A NaN compares as false.
         success: np.ndarray = np.isfinite(self.losses) & (self.losses <= target_ratio * self.start)
         return success
+
+    def successes(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
+        """The user's verdicts if there are any, else `succeeded`."""
+        return self.succeeded(target_ratio) if self.success is None else self.success
 
     def ratios(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
         """Final over start loss; infinite if the run failed, and for a start of 0 unless the loss stayed there."""

@@ -14,8 +14,8 @@ from pacopt.instances import Instances
 class Split:
     """Three parts of the data: `prior` to choose the candidates, `train` to certify, `test` to look at the result.
 
-    A row that stands in two parts is refused, whoever made the parts; `allow_duplicates=True` says that equal rows are
-    separate draws (an instance distribution with atoms) and not a leak.
+    A row that stands in two parts, or twice among the training instances, is refused, whoever made the parts;
+    `allow_duplicates=True` says that equal rows are separate draws (a distribution with atoms) and not a leak.
     """
 
     prior: Instances
@@ -86,6 +86,18 @@ def _refuse_no_instances(name: str, value: object) -> None:
 
 
 def _refuse_overlap(parts: Mapping[str, tuple[Instances, np.ndarray]]) -> None:
+    train, rows = parts["train"]
+    order = np.argsort(train.fingerprints, kind="stable")
+    twice = np.flatnonzero(train.fingerprints[order[1:]] == train.fingerprints[order[:-1]])
+    if len(twice):
+        raise SplitError(
+            f"Instance {rows[order[twice[0]]]} (train) and instance {rows[order[twice[0] + 1]]} (train) are the same, "
+            f"and {len(twice) - 1} more pairs like this.",
+            "No instance may stand twice among the training instances.",
+            "A certificate counts independent instances; a copy would be counted as another one.",
+            "Remove the copies, or, if equal rows are separate draws from your distribution, say so with "
+            "allow_duplicates=True.",
+        )
     for (one, (left, left_rows)), (other, (right, right_rows)) in combinations(parts.items(), 2):
         common, i, j = np.intersect1d(left.fingerprints, right.fingerprints, return_indices=True)
         if len(common):

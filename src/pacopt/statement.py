@@ -34,6 +34,11 @@ def certificate_text(certificate: "Certificate") -> str:
         lines.append(f"With the safeguard its expected final loss is at most {up(deployed.absolute)}.")
     if c.min_success is not None and c.attained:
         lines.append(f"Deployed among those with a certified success probability of at least {c.min_success!r}.")
+    if not c.ever_succeeded:
+        lines.append(
+            "No candidate succeeded on any training instance: there is nothing to deploy. Look for candidates "
+            "elsewhere (smaller step sizes, a wider domain), allow more steps, or ask for less (a larger target ratio)."
+        )
     if not c.attained:
         lines.append(
             f"No candidate could be certified to succeed with probability {c.min_success:g}: the one above has the "
@@ -50,7 +55,8 @@ def certificate_text(certificate: "Certificate") -> str:
         f"Posterior: training mean {posterior.empirical_risk:.4g}, KL {posterior.kl:.4g} nats, t = {posterior.t:.4g}"
         + (" (at the edge of its grid: another grid might be tighter)." if posterior.t_at_edge else "."),
         f"The failure probability of {1 - c.confidence:.3g} is shared: {shares}.",
-        "Where the start loss is 0, the ratio counts as 0 if the loss stayed there, and as 1 otherwise.",
+        f"Where the start loss is 0 ({c.zero_starts} of the training instances), the ratio counts as 0 if the loss "
+        "stayed there, and as 1 otherwise.",
         "Theorems: betting with a mixture over t, for all candidates and posteriors; Clopper-Pearson; kl; order "
         "statistics.",
         "",

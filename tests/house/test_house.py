@@ -45,7 +45,7 @@ def test_every_public_name_resolves_and_stays_what_it_is():
     for name in pacopt.__all__:
         first, second = getattr(pacopt, name), getattr(pacopt, name)
         assert first is second
-        assert isinstance(first, type(sys)) == (name in ("bounds", "papers"))
+        assert isinstance(first, type(sys)) == (name in ("bounds", "papers", "priors"))
     assert set(pacopt.__all__) <= set(dir(pacopt))
     with pytest.raises(AttributeError, match="certify_everything"):
         pacopt.certify_everything

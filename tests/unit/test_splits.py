@@ -44,7 +44,13 @@ def test_a_split_made_by_hand_is_checked_as_well():
     with pytest.raises(SplitError, match=r"Instance 2 \(prior\) and instance 0 \(test\)"):
         Split(prior=numbers(1, 2, 3), train=numbers(4), test=numbers(3))
     Split(prior=numbers(1, 2, 3), train=numbers(4), test=numbers(3), allow_duplicates=True)
-    assert len(Split(prior=numbers(1, 1), train=numbers(2, 2), test=numbers(3)).train) == 2
+    assert len(Split(prior=numbers(1, 1), train=numbers(2), test=numbers(3, 3)).prior) == 2
+
+
+def test_a_copy_is_not_counted_as_another_training_instance():
+    with pytest.raises(SplitError, match=r"Instance 1 \(train\) and instance 2 \(train\) are the same"):
+        Split(prior=numbers(1), train=numbers(4, 2, 2), test=numbers(3))
+    assert len(Split(prior=numbers(1), train=numbers(4, 2, 2), test=numbers(3), allow_duplicates=True).train) == 3
 
 
 def test_what_is_no_instances_or_no_seed_is_refused():

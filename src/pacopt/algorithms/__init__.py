@@ -1,6 +1,6 @@
 """What is learned. To add an algorithm, subclass `AbstractAlgorithm`: hyperparameters, `init`, `step`, `read`."""
 
-from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, Hyper, Interval
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, Hyper
 from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.nesterov import Nesterov
@@ -11,6 +11,5 @@ __all__ = [
     "GradientDescent",
     "HeavyBall",
     "Hyper",
-    "Interval",
     "Nesterov",
 ]

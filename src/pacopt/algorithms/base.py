@@ -2,12 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
 from jaxtyping import Array, Float
 
+from pacopt.domain import Domain
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
 
@@ -17,31 +17,10 @@ Hyper = Mapping[str, Float[Array, ""]]
 State = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Where good values of a hyperparameter are looked for; values outside are allowed.
-
-    `log` says that decades count alike, as for step sizes.
-    """
-
-    low: float
-    high: float
-    log: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse an empty interval, and a logarithmic one that reaches zero."""
-        if not self.low < self.high or (self.log and self.low <= 0):
-            raise AlgorithmError(
-                f"The domain is [{self.low}, {self.high}]{' in logarithmic scale' if self.log else ''}.",
-                "low < high is needed, and low > 0 in logarithmic scale.",
-                "A search needs room.",
-                "Correct the bounds.",
-            )
-
-
 class AbstractAlgorithm(eqx.Module):
     """An iterative method with named hyperparameters.
 
+    >>> from pacopt import Interval
     >>> class SignDescent(AbstractAlgorithm):
     ...     hyperparameters = {"step_size": Interval(1e-6, 1.0, log=True)}
     ...
@@ -55,7 +34,7 @@ class AbstractAlgorithm(eqx.Module):
     ...         return x
     """
 
-    hyperparameters: eqx.AbstractClassVar[Mapping[str, Interval]]
+    hyperparameters: eqx.AbstractClassVar[Domain]
 
     @abstractmethod
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:

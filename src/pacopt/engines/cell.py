@@ -53,6 +53,10 @@ class Cell(eqx.Module):
 
     def __call__(self, hyper: Hyper, instance: Instance, start_loss: Float[Array, ""]) -> Outcome:
         """Run the candidate on the instance, whose loss at the start is known already."""
+        return self.run(hyper, instance, start_loss)[1]
+
+    def run(self, hyper: Hyper, instance: Instance, start_loss: Float[Array, ""]) -> tuple[Point, Outcome]:
+        """The final point of the run, and what remains of it."""
         objective = Objective(self.problem, instance)
         start = self.start_point(instance)
 
@@ -67,8 +71,9 @@ class Cell(eqx.Module):
 
         state = jax.tree.map(jnp.asarray, self.algorithm.init(start, hyper, objective))
         state, losses = (self._final if self.at == (self.steps,) else self._recorded)(state, step, loss_at)
-        success = True if self.success is None else self.success(self.algorithm.read(state), instance)
-        return Outcome(*self._above_minimum(losses, start_loss, instance), jnp.asarray(success))
+        x = self.algorithm.read(state)
+        success = True if self.success is None else self.success(x, instance)
+        return x, Outcome(*self._above_minimum(losses, start_loss, instance), jnp.asarray(success))
 
     def _final(self, state: State, step: Step, loss_at: LossAt) -> tuple[State, Float[Array, "1"]]:
         state, _ = jax.lax.scan(lambda state, _: (step(state), None), state, None, length=self.steps, unroll=UNROLL)

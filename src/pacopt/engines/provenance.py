@@ -21,13 +21,13 @@ def provenance(
 ) -> dict[str, Any]:
     """A JSON value that says what was run on what, in which versions."""
     return {
-        "algorithm": _described(cell.algorithm),
+        "algorithm": described(cell.algorithm),
         "candidates": Instances(candidates).fingerprint,
         "fields": {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in instances.fields.items()},
         "instances": instances.fingerprint,
         "platform": jax.default_backend(),
         "precision": str(dtype),
-        "problem": _described(cell.problem),
+        "problem": described(cell.problem),
         "recorded_steps": list(cell.at),
         "steps": cell.steps,
         "success": None if cell.success is None else _hash(b"\0".join(_parts(cell.success))),
@@ -35,7 +35,7 @@ def provenance(
     }
 
 
-def _described(value: Any) -> dict[str, str]:
+def described(value: Any) -> dict[str, str]:
     """The class of a problem or algorithm, the code of its classes, and its fields."""
     kind = type(value)
     sources = [

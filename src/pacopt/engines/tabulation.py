@@ -194,7 +194,10 @@ class Tabulation:
 
     def table(self, tiles: Iterable[Tile], progress: Progress | None = None) -> LossTable:
         """The losses after the last step as a `LossTable`."""
-        result = self.collect(tiles, progress)
+        return self.final(self.collect(tiles, progress))
+
+    def final(self, result: Collected) -> LossTable:
+        """What was collected, after the last step, as a `LossTable`."""
         result.losses.flags.writeable = False
         return LossTable(
             losses=result.losses[:, :, self.cell.at.index(self.cell.steps)],

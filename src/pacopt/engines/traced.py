@@ -1,17 +1,67 @@
 """Tables and curves for problems and algorithms that JAX can trace."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.engines.cell import Success
+from pacopt.engines.cell import Cell, Success
+from pacopt.engines.precision import working_type
+from pacopt.engines.solving import Solution, solve
 from pacopt.engines.tabulation import Progress, Tabulation
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traced:
+    """A problem and an algorithm that JAX can trace, the number of steps, the precision: all that determines a run."""
+
+    problem: AbstractProblem
+    algorithm: AbstractAlgorithm
+    steps: int
+    dtype: npt.DTypeLike = np.float64
+    success: Success | None = None
+
+    def prepare(
+        self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, at: Iterable[int] | None = None
+    ) -> Tabulation:
+        """The work to be done for a table; everything that can be refused without running is refused here."""
+        return Tabulation.prepare(
+            self.problem,
+            self.algorithm,
+            candidates,
+            instances,
+            steps=self.steps,
+            dtype=self.dtype,
+            success=self.success,
+            at=at,
+        )
+
+    def table(
+        self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, progress: Progress | None = None
+    ) -> LossTable:
+        """Every candidate on every instance."""
+        work = self.prepare(candidates, instances)
+        return work.table(work.tiles(), progress)
+
+    def curves(
+        self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, at: Iterable[int]
+    ) -> tuple[LossTable, Float[np.ndarray, "hyper instance step"]]:
+        """The table, and the losses at some steps on the way, of which the last one is the end."""
+        work = self.prepare(candidates, instances, at)
+        collected = work.collect(work.tiles())
+        return work.final(collected), collected.losses
+
+    def solve(self, hyper: Mapping[str, float], instance: Mapping[str, Any]) -> Solution:
+        """One instance, with the safeguard that returns the start unless the run ended at or below it."""
+        cell = Cell(self.problem, self.algorithm, self.steps, (self.steps,), None)
+        return solve(cell, hyper, instance, working_type(self.dtype))
 
 
 def tabulate(
@@ -42,8 +92,7 @@ def tabulate(
     >>> table.shape, table.succeeded().mean(axis=1)
     ((2, 100), array([1., 1.]))
     """
-    work = Tabulation.prepare(problem, algorithm, candidates, instances, steps=steps, dtype=dtype, success=success)
-    return work.table(work.tiles(), progress)
+    return Traced(problem, algorithm, steps, dtype, success).table(candidates, instances, progress)
 
 
 def loss_curves(
@@ -65,5 +114,5 @@ def loss_curves(
     >>> curves.shape, bool(np.all(np.diff(curves) < 0))
     ((1, 9, 3), True)
     """
-    work = Tabulation.prepare(problem, algorithm, candidates, instances, steps=steps, dtype=dtype, at=at)
+    work = Traced(problem, algorithm, steps, dtype).prepare(candidates, instances, at)
     return work.collect(work.tiles()).losses

@@ -1,0 +1,40 @@
+"""Weights and betting fractions chosen on the prior split. They can make a certificate loose, never wrong."""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from pacopt.exponential_family import gibbs_posterior
+from pacopt.lambda_search import Grid
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.rows import log_products
+
+#: Of the Gibbs measure of the prior split; measured between 2 and 1/4, the certified risk falls by 1 %.
+TEMPERATURE = 0.25
+#: Of the favourite, of the Gibbs measure, and spread evenly so that no weight vanishes.
+FAVOURITE, GIBBS, EVEN = 0.5, 0.45, 0.05
+
+
+def informed_grid(z: Float[np.ndarray, " instance"], *, train: int, price: float) -> Grid:
+    """Three values of t around the one that would be best for `train` instances like those of the prior split.
+
+    `z` are the safeguarded ratios of the candidate that will probably be deployed, `price` is log(1 / (epsilon
+    weight)).
+    """
+    points = 1 / (1 + np.geomspace(1e-3, 1e2, 60))
+    growth = log_products(z[None], points)[0] / len(z)
+    best = points[np.argmin(-np.expm1(growth - price / train) / points)]
+    # In the odds t / (1 - t), so that the values stay below 1.
+    odds = best / (1 - best) * np.array([0.5, 1.0, 2.0])
+    return Grid(odds / (1 + odds), np.array([0.25, 0.5, 0.25]))
+
+
+def informed_weights(table: LossTable, favourite: int, t: float, allowed: Bool[np.ndarray, " hyper"]) -> np.ndarray:
+    """Half on the favourite, 45 % on a Gibbs measure of the prior split among those allowed, 5 % even."""
+    uniform = DiscreteMeasure.uniform(table.candidates)
+    wealth = log_products(table.safeguarded(), np.array([t]))[:, 0]
+    tempered = gibbs_posterior(uniform, np.where(allowed, wealth / TEMPERATURE, -np.inf))
+    weights = GIBBS * tempered.weights + EVEN * uniform.weights
+    weights[favourite] += FAVOURITE
+    normalised: np.ndarray = weights / weights.sum()
+    return normalised

@@ -1,0 +1,195 @@
+"""What `learn` returns: hyperparameters, their certificate, and the means to deploy, store and check them."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.arrays import load_npz, save_npz
+from pacopt.certificate import Certificate
+from pacopt.comparison import Comparison, Curves
+from pacopt.engines.solving import Solution
+from pacopt.engines.storing import restored, stored
+from pacopt.engines.traced import Traced
+from pacopt.errors import CandidatesError, InstancesError, StorageError, suggest
+from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.problems.base import AbstractProblem
+from pacopt.runs import checked_files, read_json, write_json, write_run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """A certified choice of hyperparameters.
+
+    `table` is the loss table of the training split, `test` that of the rows of the comparison on the test split (None
+    if the test split is empty, and then there are no `curves`). `engine` runs the algorithm, and is None after loading
+    where the code could not be found. `train` are the training instances, kept to recompute cells of the table.
+    """
+
+    certificate: Certificate
+    table: LossTable
+    test: LossTable | None
+    curves: Curves | None
+    engine: Traced | None
+    train: Instances | None
+    provenance: Mapping[str, Any]
+
+    @property
+    def hyper(self) -> dict[str, float]:
+        """The deployed hyperparameters."""
+        return dict(self.certificate.deployed.hyper)
+
+    @property
+    def posterior(self) -> DiscreteMeasure:
+        """The learned measure on the candidates."""
+        return DiscreteMeasure.of(self.table.candidates, self.certificate.posterior.weights)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Learned, standard and prior median on the test split; None if it is empty."""
+        if self.test is None:
+            return None
+        design = self.certificate.design
+        names = self.test.provenance["rows"]
+        return Comparison.of(self.test, names, target_ratio=design.target_ratio, quantile_level=design.quantile_level)
+
+    def sample(self, *, seed: int | None = None) -> dict[str, float]:
+        """Hyperparameters drawn from the posterior: draw anew for each instance, `solve(instance, sample())`."""
+        weights = self.posterior.weights
+        index = np.random.default_rng(seed).choice(len(weights), p=weights / weights.sum())
+        return self.table.hyper(int(index))
+
+    def solve(self, instance: Mapping[str, Any], hyper: Mapping[str, float] | None = None) -> Solution:
+        """Run the deployed algorithm on one instance, with the safeguard that the certificate speaks of.
+
+        The point where the run ended is returned if its loss is finite and at most that of the start, else the start.
+        `hyper` may be any of the candidates, as drawn by `sample` or picked from the frontier.
+        """
+        if self.engine is None:
+            raise StorageError(
+                f"The code of {self.provenance['problem']['class']} and {self.provenance['algorithm']['class']} was "
+                "not found as it was when this was learned.",
+                "To solve an instance, the problem and the algorithm themselves are needed.",
+                "A certificate speaks of the code that it was made with and of no other.",
+                "Import them before loading, or pass them: Learned.load(directory, problem=..., algorithm=...).",
+            )
+        chosen = self.hyper if hyper is None else self._candidate(hyper)
+        return self.engine.solve(chosen, self._checked(instance))
+
+    def save(self, directory: str | os.PathLike[str], *, instances: bool = True) -> Path:
+        """Write a run: certificate, tables, provenance; whole or not at all, never over an existing one.
+
+        The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False`.
+        """
+        code: dict[str, Any] = {}
+        arrays: dict[str, np.ndarray] = {}
+        if self.engine is not None:
+            for part in ("problem", "algorithm"):
+                code[part], found = stored(getattr(self.engine, part), part)
+                arrays |= found
+        writers = {
+            "certificate.json": lambda path: write_json(path, self.certificate.to_dict()),
+            "statement.txt": lambda path: path.write_text(f"{self.certificate}\n", encoding="utf-8"),
+            "table.npz": self.table.save,
+            "provenance.json": lambda path: write_json(path, dict(self.provenance)),
+            "code.json": lambda path: write_json(path, code),
+            "code.npz": lambda path: save_npz(path, arrays),
+        }
+        if self.test is not None and self.curves is not None:
+            curves = {name: getattr(self.curves, name) for name in ("steps", "mean", "median", "low", "high")}
+            writers |= {"test.npz": self.test.save, "curves.npz": lambda path: save_npz(path, curves)}
+        if instances and self.train is not None:
+            writers["instances.npz"] = self.train.save
+        return write_run(directory, writers)
+
+    @staticmethod
+    def load(
+        directory: str | os.PathLike[str],
+        *,
+        problem: AbstractProblem | None = None,
+        algorithm: AbstractAlgorithm | None = None,
+    ) -> "Learned":
+        """A run written by `save`; an altered or truncated file is an error. `pacopt.verify` checks the numbers.
+
+        To solve instances, the problem and the algorithm are taken from the modules imported already, if their code is
+        what it was, or as they are given here.
+        """
+        files = checked_files(directory)
+        provenance = read_json(files["provenance.json"])
+        code, arrays = read_json(files["code.json"]), load_npz(files["code.npz"])
+        found: dict[str, Any] = {}
+        for part, base, given in (("problem", AbstractProblem, problem), ("algorithm", AbstractAlgorithm, algorithm)):
+            if given is not None:
+                _refuse_changed(part, given, provenance[part])
+            found[part] = given or restored(code.get(part), arrays, part, base, provenance[part])
+        whole = found["problem"] is not None and found["algorithm"] is not None
+        engine = Traced(**found, steps=provenance["steps"], dtype=provenance["precision"]) if whole else None
+        test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
+        return Learned(
+            certificate=Certificate.from_dict(read_json(files["certificate.json"])),
+            table=LossTable.load(files["table.npz"]),
+            test=test,
+            curves=None if test is None else Curves(tuple(test.provenance["rows"]), **load_npz(files["curves.npz"])),
+            engine=engine,
+            train=Instances.load(files["instances.npz"]) if "instances.npz" in files else None,
+            provenance=provenance,
+        )
+
+    def _candidate(self, hyper: Mapping[str, float]) -> dict[str, float]:
+        candidates = self.table.candidates
+        if hyper.keys() == candidates.keys():
+            match = np.all([values == hyper[name] for name, values in candidates.items()], axis=0)
+            if match.any():
+                return self.table.hyper(int(np.argmax(match)))
+        raise CandidatesError(
+            f"{dict(hyper)} is none of the {self.table.shape[0]} candidates.",
+            "Hyperparameters to solve with come from the certificate, from sample() or from the frontier.",
+            "The certificate covers the candidates of its design and nothing between them.",
+            "Leave `hyper` out for the deployed ones.",
+        )
+
+    def _checked(self, instance: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        expected = self.provenance["fields"]
+        if not isinstance(instance, Mapping) or instance.keys() != expected.keys():
+            names = sorted(instance) if isinstance(instance, Mapping) else []
+            unknown = [name for name in names if name not in expected]
+            raise InstancesError(
+                f"An instance with {', '.join(names) or 'no fields'} was given."
+                if isinstance(instance, Mapping)
+                else f"A {type(instance).__name__} was given.",
+                f"One instance is a mapping with {', '.join(expected)}.",
+                "",
+                f"For {unknown[0]!r}: {suggest(unknown[0], expected)}" if unknown else "Use instances[0], for example.",
+            )
+        row = Instances({name: np.asarray(array)[None] for name, array in instance.items()})
+        for name, array in row.fields.items():
+            wanted = expected[name][expected[name].index("[") :]
+            if str(list(array.shape[1:])) != wanted:
+                raise InstancesError(
+                    f"{name!r} has shape {list(array.shape[1:])}.",
+                    f"The instances that were learned from have {wanted}.",
+                    "The certificate speaks of new instances from the same distribution.",
+                    "Pass one instance, without the leading axis.",
+                )
+        return row[0]
+
+
+def _refuse_changed(part: str, given: Any, provenance: Mapping[str, str]) -> None:
+    from pacopt.engines.provenance import described
+
+    now = described(given)
+    changed = [key for key in ("class", "fields", "source") if now[key] != provenance[key]]
+    if changed:
+        raise StorageError(
+            f"The {part} given has another {' and '.join(changed)} than the one that was learned with "
+            f"({provenance['class']}).",
+            f"The {part} of the run is needed, with the same code and the same fields.",
+            "A certificate speaks of the code that it was made with and of no other.",
+            "Pass what was learned with, or learn again.",
+        )

@@ -1,0 +1,227 @@
+"""The one verb: from instances to certified hyperparameters. It only wires the stages."""
+
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper
+from pacopt.bounds.absolute import Truncation
+from pacopt.certificate import certify, check_request
+from pacopt.comparison import Curves, recorded_steps
+from pacopt.design import Design, Shares
+from pacopt.engines.cell import Success
+from pacopt.engines.curvature import estimated_curvature
+from pacopt.engines.traced import Traced
+from pacopt.errors import DesignError, PacoptError, PriorError, SplitError
+from pacopt.instances import Instances
+from pacopt.learned import Learned
+from pacopt.loss_table import LossTable
+from pacopt.machine import cores
+from pacopt.measure import DiscreteMeasure
+from pacopt.priors.search import Search
+from pacopt.problems.base import AbstractProblem
+from pacopt.racing import race
+from pacopt.splits import Split
+from pacopt.trials import Trials
+
+#: A function of the prior split, or candidates with weights that were fixed without any instances.
+Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure
+#: Called with the name of a stage and its numbers of finished and of all cells.
+StageProgress = Callable[[str, int, int], None]
+
+
+def learn(
+    problem: AbstractProblem,
+    algorithm: AbstractAlgorithm,
+    split: Split,
+    *,
+    steps: int,
+    prior: Prior | None = None,
+    target_ratio: float = 1.0,
+    min_success: float | None = None,
+    confidence: float = 0.99,
+    quantile_level: float = 0.9,
+    truncation: Truncation | None = None,
+    success: Success | None = None,
+    curvature: tuple[float, float] | None = None,
+    racing: bool = False,
+    dtype: npt.DTypeLike = np.float64,
+    seed: int = 0,
+    progress: StageProgress | None = None,
+) -> Learned:
+    """Hyperparameters for this stream of problems, with a certificate for the next instance.
+
+    Candidates and their weights are chosen on `split.prior` (by a search over the algorithm's domain, unless another
+    `prior` is given) and fixed; all of them run on `split.train`, from which posterior and certificate follow;
+    `split.test` is only used to compare the result with the textbook's hyperparameters and with the median candidate.
+
+    `min_success` is the success probability to be certified, success being a run that ends at or below `target_ratio`
+    times its start, or what the predicate `success` says. `curvature` = (mu, L) is for the textbook's hyperparameters
+    only, and estimated on the prior split if it is not given. `truncation` declares what a bound on the absolute loss
+    needs. With `racing`, hopeless candidates are given up early. Everything is determined by `seed`.
+
+    >>> from pacopt import HeavyBall, VaryingCurvature, split
+    >>> law = VaryingCurvature.draw(seed=0, n=10)
+    >>> parts = split(law.sample(300, seed=1), prior=50, train=200, test=50, seed=2)
+    >>> learned = learn(law.problem, HeavyBall(), parts, steps=20)
+    >>> learned.certificate.deployed.risk < 1, learned.comparison["learned"].mean < learned.comparison["standard"].mean
+    (True, True)
+    """
+    engine = Traced(problem, algorithm, steps, dtype, success)
+    check_request(confidence, min_success)
+    _check(split, seed)
+    domain = type(algorithm).hyperparameters
+    middle = {name: interval.at(np.array([0.5])) for name, interval in domain.items()}
+    engine.prepare(middle, split.train)  # refuses what can be refused before anything runs
+    shares = Shares() if truncation is None else Shares(0.4, 0.2, 0.2, 0.2)
+    draft = Design(
+        DiscreteMeasure.uniform(middle),
+        target_ratio=target_ratio,
+        quantile_level=quantile_level,
+        shares=shares,
+        truncation=truncation,
+    )
+    level = (1 - confidence) * shares.success / 2
+    _refuse_unreachable(min_success, len(split.train), level, 1.0)
+
+    def run(part: str, candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
+        with _named(part):
+            return engine.table(candidates, instances, None if progress is None else partial(progress, part))
+
+    trials = Trials(
+        partial(run, "prior"),
+        split.prior,
+        domain,
+        train=len(split.train),
+        epsilon=1 - confidence,
+        shares=shares,
+        target_ratio=target_ratio,
+        min_success=min_success,
+        seed=seed,
+    )
+    measure = _measure(Search() if prior is None else prior, trials)
+    design = replace(draft, prior=measure, t_grid=trials.t_grid(measure))
+    _refuse_unreachable(min_success, len(split.train), level, float(measure.weights.max()))
+
+    # From here on the design is fixed, and the training instances are looked at.
+    work = engine.prepare(measure.support, split.train)
+    provenance = {**work.provenance, "split": _split(split)}
+    follow = partial(race, target_ratio=target_ratio) if racing else _follow
+    table = follow(partial(run, "train"), measure.support, split.train, provenance=provenance)
+    certificate = certify(table, design, confidence=confidence, min_success=min_success)
+
+    rows = {"learned": certificate.deployed.hyper}
+    mu_L = curvature
+    if isinstance(algorithm, AbstractStandardHyper):
+        if mu_L is None and len(split.prior):
+            mu_L = estimated_curvature(problem, split.prior)
+        if mu_L is not None:
+            rows["standard"] = algorithm.standard(*mu_L)
+    rows["prior median"] = table.hyper(_median(table, measure))
+    test, curves = _evaluated(engine, rows, split.test)
+    about = {
+        **provenance,
+        "confidence": confidence,
+        "curvature": None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None},
+        "hardware": {"cores": cores(), "machine": platform.machine(), "system": platform.system()},
+        "prior": repr(prior) if prior is not None else repr(Search()),
+        "seed": seed,
+    }
+    about["versions"] = {**about["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
+    return Learned(certificate, table, test, curves, engine, split.train, about)
+
+
+def _follow(
+    run: Any, candidates: Mapping[str, np.ndarray], instances: Instances, provenance: Mapping[str, Any]
+) -> LossTable:
+    """All candidates on all instances."""
+    table: LossTable = run(candidates, instances)
+    return replace(table, provenance={**table.provenance, **provenance})
+
+
+def _measure(prior: Any, trials: Trials) -> DiscreteMeasure:
+    measure = prior if isinstance(prior, DiscreteMeasure) else prior(trials) if callable(prior) else None
+    if not isinstance(measure, DiscreteMeasure):
+        found = (
+            f"The prior {prior!r} returned a {type(measure).__name__}." if callable(prior) else f"prior is {prior!r}."
+        )
+        raise PriorError(
+            found,
+            "A prior is a function of Trials that returns a DiscreteMeasure, or a DiscreteMeasure.",
+            "It says which candidates there are and how they are weighed.",
+            "Use pacopt.priors.Search() or pacopt.DiscreteMeasure.uniform(candidates).",
+        )
+    return measure
+
+
+def _median(table: LossTable, prior: DiscreteMeasure) -> int:
+    """The candidate that half of the others beat on the training cells that were run."""
+    z = table.safeguarded()
+    run = np.ones(table.shape, dtype=bool) if table.missing is None else ~table.missing
+    means = np.where(run, z, 0.0).sum(axis=1) / run.sum(axis=1)
+    held = np.flatnonzero(prior.log_weights > -np.inf)
+    return int(held[np.argsort(means[held], kind="stable")[(len(held) - 1) // 2]])
+
+
+def _evaluated(
+    engine: Traced, rows: Mapping[str, Mapping[str, float]], test: Instances
+) -> tuple[LossTable | None, Curves | None]:
+    if not len(test):
+        return None, None
+    names = next(iter(rows.values()))
+    candidates = {name: np.array([hyper[name] for hyper in rows.values()]) for name in names}
+    at = recorded_steps(engine.steps)
+    with _named("test"):
+        table, losses = engine.curves(candidates, test, at)
+    table = replace(table, provenance={**table.provenance, "rows": list(rows)})
+    return table, Curves.of(tuple(rows), at, losses, table.start)
+
+
+def _split(split: Split) -> dict[str, Any]:
+    parts = {"prior": split.prior, "train": split.train, "test": split.test}
+    sizes = {name: {"instances": len(part), "fingerprint": part.fingerprint} for name, part in parts.items()}
+    return sizes | {"allow_duplicates": split.allow_duplicates}
+
+
+@contextmanager
+def _named(part: str) -> Iterator[None]:
+    """Says in which part of the split an instance is that an error names by its number."""
+    try:
+        yield
+    except PacoptError as error:
+        raise type(error)(f"In the {part} split: {error.found}", error.needed, error.why, error.remedy) from error
+
+
+def _check(split: Any, seed: Any) -> None:
+    if not isinstance(split, Split):
+        raise SplitError(
+            f"A {type(split).__name__} was given.",
+            "Instances divided into prior, train and test are needed.",
+            "Candidates have to be chosen on other instances than those that certify them.",
+            "Use pacopt.split(instances, prior=200, train=1000, test=200, seed=0).",
+        )
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**31:
+        raise PriorError(f"seed is {seed!r}.", "A seed is a whole number from 0 to 2^31 - 1.", "", "Use seed=0.")
+
+
+def _refuse_unreachable(min_success: float | None, train: int, level: float, weight: float) -> None:
+    """Raise if `min_success` could not be certified even if all runs succeeded."""
+    if min_success is None or (level * weight) ** (1 / train) >= min_success:
+        return
+    best = (level * weight) ** (1 / train)
+    enough = ceil(log(level * weight) / log(min_success)) if min_success < 1 else None
+    raise DesignError(
+        f"min_success is {min_success}, and there are {train} training instances.",
+        "No number of instances can certify certainty." if enough is None else f"At least {enough} are needed.",
+        f"Even if every run succeeded, no more than {best:.4g} could be certified with them"
+        + (f" for a candidate of weight {weight:.3g}." if weight < 1 else "."),
+        "Ask for less" + ("." if enough is None else f", or use pacopt.split(..., train={enough}) or more."),
+    )

@@ -1,0 +1,83 @@
+"""Candidates drawn independently from a known distribution of each hyperparameter."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.stats import qmc
+
+from pacopt.domain import Interval
+from pacopt.errors import CandidatesError, suggest
+from pacopt.measure import DiscreteMeasure
+from pacopt.trials import Trials
+
+
+class Distribution(Protocol):
+    """Anything with quantiles: a frozen distribution of scipy.stats."""
+
+    def ppf(self, q: Any, /) -> Any:
+        """The quantiles."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """Equal weights on candidates spread evenly under a product of distributions; needs no prior instances.
+
+    Each hyperparameter has a frozen distribution of scipy.stats (`uniform`, `loguniform`, `norm`, any other) or an
+    `Interval`; one that is not named is spread over the domain of the algorithm.
+
+    >>> from scipy.stats import loguniform, norm
+    >>> prior = Product({"step_size": loguniform(1e-6, 1e-2), "momentum": norm(0.9, 0.05)}, candidates=100)
+    """
+
+    distributions: Mapping[str, Distribution | Interval]
+    candidates: int = 256
+
+    def __call__(self, trials: Trials) -> DiscreteMeasure:
+        """Quasi-random points, put through the quantile functions."""
+        chosen = dict(trials.domain) | dict(checked_names(self.distributions, trials.domain))
+        points = spread(self.candidates, len(chosen), trials.seed)
+        values = {name: quantiles(kind, points[:, k]) for k, (name, kind) in enumerate(chosen.items())}
+        for name, array in values.items():
+            if array.shape != (self.candidates,) or not np.isfinite(array).all():
+                raise CandidatesError(
+                    f"The distribution of {name!r} gives values like {np.ravel(array)[0]}.",
+                    "Candidates are finite numbers.",
+                    "",
+                    "Check its parameters; scipy.stats returns NaN where they make no sense.",
+                )
+        return DiscreteMeasure.uniform(values)
+
+
+def spread(count: int, dimension: int, seed: int) -> np.ndarray:
+    """Points of a scrambled Sobol sequence in the unit cube."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise CandidatesError(
+            f"{count!r} candidates are asked for.", "At least one is needed.", "", "Use 256, for example."
+        )
+    sobol = qmc.Sobol(dimension, rng=np.random.default_rng(seed))
+    points: np.ndarray = sobol.random_base2(int(count - 1).bit_length())[:count]
+    return points
+
+
+def quantiles(kind: "Distribution | Interval", positions: np.ndarray) -> np.ndarray:
+    """The values at these positions between 0 and 1."""
+    if isinstance(kind, Interval):
+        return kind.at(positions)
+    # A scrambled point may be 0 exactly, where an unbounded distribution has no quantile.
+    return np.asarray(kind.ppf(np.clip(positions, 1e-9, 1 - 1e-9)), dtype=np.float64)
+
+
+def checked_names(given: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was given by name, if the algorithm has all these names."""
+    for name in given:
+        if name not in known:
+            raise CandidatesError(
+                f"There is no hyperparameter {name!r}.",
+                f"The algorithm has {', '.join(known)}.",
+                "A value that is never read would be certified as if it mattered.",
+                f"For {name!r}: {suggest(name, known)}",
+            )
+    return given

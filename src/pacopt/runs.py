@@ -1,0 +1,150 @@
+"""A run on disk: a directory that is there whole or not at all, with a manifest of what belongs to it."""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pacopt.errors import StorageError
+
+#: The version of the stored form.
+SCHEMA = "pacopt.run/1"
+MANIFEST = "manifest.json"
+
+#: Writes one file.
+Writer = Callable[[Path], None]
+
+
+def write_run(directory: str | os.PathLike[str], writers: Mapping[str, Writer]) -> Path:
+    """Write the files beside the place where they belong, the manifest last, and move them there in one step.
+
+    Whatever interrupts this leaves no directory of that name; an existing one is never touched.
+    """
+    target = Path(directory)
+    _refuse_existing(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.parent / f".{target.name}.{secrets.token_hex(4)}.part"
+    part.mkdir()
+    try:
+        for name, write in writers.items():
+            write(part / name)
+        files = {name: _fingerprint(part / name) for name in sorted(writers)}
+        write_json(part / MANIFEST, {"schema": SCHEMA, "files": files})
+        for path in (*part.iterdir(), part):
+            _flush(path)
+        _refuse_existing(target)
+        os.rename(part, target)  # fails if somebody else was faster
+        _flush(target.parent)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return target
+
+
+def checked_files(directory: str | os.PathLike[str]) -> dict[str, Path]:
+    """The files of a run by their names, each with the content that the manifest says.
+
+    The hashes are not signed: they show accidents (a truncated copy, a stray edit), not a forgery by somebody who
+    writes the manifest anew.
+    """
+    target = Path(directory)
+    problems = damage(target)
+    if problems:
+        raise StorageError(
+            f"{target}: {problems[0]}." + (f" {len(problems) - 1} more files are like this." if problems[1:] else ""),
+            "All files of a run are as they were saved.",
+            "Numbers that do not belong together would be taken for a certificate.",
+            "Restore the directory from a copy, or learn again.",
+        )
+    return {name: target / name for name in _manifest(target)}
+
+
+def damage(directory: Path) -> list[str]:
+    """What is not as the manifest says, file by file; raises if there is no run at all."""
+    problems = []
+    for name, expected in _manifest(directory).items():
+        path = directory / name
+        if not path.is_file():
+            problems.append(f"{name} is missing")
+            continue
+        found = _fingerprint(path)
+        if found["bytes"] != expected["bytes"]:
+            problems.append(f"{name} has {found['bytes']} bytes and had {expected['bytes']} when it was saved")
+        elif found != expected:
+            problems.append(f"{name} is not the file that was saved (its hash is {found['blake2b'][:8]}...)")
+    return problems
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Canonical JSON: sorted keys, one entry on a line, no NaN; equal values give equal bytes."""
+    path.write_text(json.dumps(value, sort_keys=True, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """The value of a JSON file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StorageError(
+            f"{path} could not be read as JSON: {error}.",
+            "The file that was saved is needed.",
+            "",
+            "Restore it from a copy, or learn again.",
+        ) from error
+
+
+def _manifest(directory: Path) -> dict[str, dict[str, Any]]:
+    if not (directory / MANIFEST).is_file():
+        unfinished = sorted(directory.parent.glob(f".{directory.name}.*.part")) if directory.name else []
+        what = "there is no such directory" if not directory.exists() else f"there is no {MANIFEST} in it"
+        raise StorageError(
+            f"{directory} holds no run: {what}."
+            + (f" A save was interrupted and left {unfinished[0].name} beside it." if unfinished else ""),
+            "A directory written by Learned.save is needed.",
+            "",
+            "Check the path; what an interrupted save left behind can be deleted.",
+        )
+    value = read_json(directory / MANIFEST)
+    try:
+        schema, files = value["schema"], value["files"]
+        whole = all(Path(name).name == name and {"bytes", "blake2b"} == set(files[name]) for name in files)
+    except (KeyError, TypeError, AttributeError):
+        schema, whole = "none", True
+    if schema != SCHEMA or not whole:
+        raise StorageError(
+            f"{directory / MANIFEST} has the schema {schema}.",
+            f"This version of pacopt reads {SCHEMA}.",
+            "Numbers of another layout could be taken for something that they are not.",
+            "Read it with the version of pacopt that wrote it.",
+        )
+    result: dict[str, dict[str, Any]] = files
+    return result
+
+
+def _refuse_existing(target: Path) -> None:
+    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+        raise StorageError(
+            f"{target} exists.",
+            "A run is written to a new directory.",
+            "What is there would be lost.",
+            "Choose another name, or delete it.",
+        )
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16))
+    return {"bytes": path.stat().st_size, "blake2b": digest.hexdigest()}
+
+
+def _flush(path: Path) -> None:
+    """Make sure that it is on the disk before anything that rests on it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

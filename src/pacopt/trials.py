@@ -1,0 +1,104 @@
+"""What a prior may look at: the prior split, the domain, and what will be asked of the certificate."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import ceil, sqrt
+
+import numpy as np
+
+from pacopt.bounds.success import ClopperPearson
+from pacopt.design import Shares, default_t_grid
+from pacopt.domain import Domain
+from pacopt.errors import PriorError
+from pacopt.informed import FAVOURITE, informed_grid
+from pacopt.instances import Instances
+from pacopt.lambda_search import Grid
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+
+#: Runs candidates, given by name, on instances.
+Run = Callable[[Mapping[str, np.ndarray], Instances], LossTable]
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """The prior split and the means to try candidates on it. No training instance can be reached from here.
+
+    A prior is any function of this value that returns a `DiscreteMeasure`. What was run is remembered, so that
+    nothing is run twice, and so that the betting fractions of the certificate can be chosen by it.
+    """
+
+    run: Run
+    instances: Instances
+    domain: Domain
+    train: int
+    epsilon: float = 0.01
+    shares: Shares = field(default_factory=Shares)
+    target_ratio: float = 1.0
+    min_success: float | None = None
+    seed: int = 0
+    _remembered: dict[tuple[float, ...], tuple[LossTable, int]] = field(default_factory=dict, init=False, repr=False)
+
+    def table(self, candidates: Mapping[str, np.ndarray]) -> LossTable:
+        """The candidates on all instances of the prior split."""
+        keys = self._keys(candidates)
+        if not all(key in self._remembered for key in keys):
+            found = self.run(candidates, self.instances)
+            self._remembered.update((key, (found, row)) for row, key in enumerate(keys))
+            return found
+        rows = [self._remembered[key] for key in keys]
+        verdicts = rows[0][0].success is not None
+        return LossTable(
+            losses=np.stack([table.losses[row] for table, row in rows]),
+            start=rows[0][0].start,
+            candidates=candidates,
+            success=np.stack([table.success[row] for table, row in rows if table.success is not None])
+            if verdicts
+            else None,
+        )
+
+    @property
+    def wanted_success(self) -> float | None:
+        """The success frequency on the prior split from which `min_success` will probably be certified.
+
+        It lies above `min_success` by what the certificate will cost and by one standard error of this split.
+        """
+        if self.min_success is None:
+            return None
+        level = FAVOURITE * self.epsilon * self.shares.success / 2
+        low, high = 0, self.train  # the smallest count that certifies min_success lies above low
+        while high - low > 1:
+            middle = (low + high) // 2
+            certified = ClopperPearson().lower(np.array([float(middle)]), self.train, np.zeros(1), level)[0]
+            low, high = (low, middle) if certified >= self.min_success else (middle, high)
+        frequency = high / self.train
+        return min(1.0, frequency + sqrt(frequency * (1 - frequency) / max(1, len(self.instances))))
+
+    def need_instances(self, parts: int = 1) -> None:
+        """Refuse a prior split that is too small to tell whether a candidate succeeds as often as it should."""
+        least = 1 if self.min_success is None else ceil(1 / (1 - min(self.min_success, 1 - 1e-9)) - 1e-6)
+        if len(self.instances) < parts * least:
+            asked = "" if self.min_success is None else f", and min_success is {self.min_success}"
+            raise PriorError(
+                f"The prior split has {len(self.instances)} instances{asked}.",
+                f"At least {parts * least} are needed.",
+                "Candidates are chosen on the prior split; with fewer instances one failure more or less decides "
+                "whether a candidate seems to succeed as often as was asked for.",
+                f"Use pacopt.split(..., prior={parts * least}) or more, or give a prior that needs no instances "
+                "(pacopt.priors.Product).",
+            )
+
+    def t_grid(self, prior: DiscreteMeasure) -> Grid:
+        """Betting fractions for the heaviest of the candidates that were run here; the default grid if none was."""
+        keys = self._keys(prior.support)
+        known = [i for i, key in enumerate(keys) if key in self._remembered]
+        if not known:
+            return default_t_grid()
+        z = self.table({name: values[known] for name, values in prior.support.items()}).safeguarded()
+        log_weights = prior.log_weights[known]
+        favourite = int(np.lexsort((z.mean(axis=1), -log_weights))[0])
+        price = -float(log_weights[favourite]) - np.log(self.epsilon * self.shares.risk)
+        return informed_grid(z[favourite], train=self.train, price=price)
+
+    def _keys(self, candidates: Mapping[str, np.ndarray]) -> list[tuple[float, ...]]:
+        return list(zip(*(np.asarray(candidates[name]).tolist() for name in sorted(candidates)), strict=True))
