@@ -9,11 +9,18 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import beta
 
 from pacopt.errors import StorageError
 from pacopt.loss_table import LossTable
-from pacopt.recomputation import kl_lower, largest_mean, largest_posterior_mean, order_statistic, relative, success
+from pacopt.recomputation import (
+    kl_lower,
+    largest_mean,
+    largest_posterior_mean,
+    least_success,
+    order_statistic,
+    relative,
+    success,
+)
 
 #: Stored and recomputed numbers may differ by this much, relative; a change of 1e-6 is seen.
 TOLERANCE = 1e-8
@@ -151,9 +158,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     counts = good.sum(axis=1)
 
     eps_risk, eps_half = shares["risk"] * epsilon, shares["success"] * epsilon / 2
-    usable = (counts > 0) & (pi > 0)
-    p_lo = np.zeros(rows)
-    p_lo[usable] = beta.ppf(eps_half * pi[usable] * (1 - 1e-9), counts[usable], n - counts[usable] + 1)
+    p_lo = least_success(counts, n, eps_half * pi)
     eligible, attained = pi > 0, True
     wanted = stored["min_success"]
     if wanted is not None:

@@ -128,7 +128,7 @@ def learn(
     rows["prior median"] = table.hyper(_median(table, measure))
     test, curves = _evaluated(engine, rows, split.test)
     about = {
-        **provenance,
+        **table.provenance,
         "confidence": confidence,
         "curvature": None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None},
         "hardware": {"cores": cores(), "machine": platform.machine(), "system": platform.system()},

@@ -6,8 +6,7 @@ summed one by one, roots are found by Brent's method, the convex programme is so
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
-from scipy.stats import binom
+from scipy.special import bdtrc, logsumexp
 
 from pacopt.loss_table import LossTable
 
@@ -63,25 +62,37 @@ def largest_posterior_mean(
         for _ in range(200):
             odds = t / (1 - np.outer(m, t))
             logs = np.log(w) + wealth - n * np.log1p(-np.outer(m, t))
-            share = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+            share = np.exp(logs - logs.max(axis=1, keepdims=True))
+            share /= share.sum(axis=1, keepdims=True)
             first = n * (share * odds).sum(axis=1)
             second = (share * (n * n + n) * odds**2).sum(axis=1) - first**2
             low, high = np.where(first < goal, m, low), np.where(first < goal, high, m)
             step = m + (goal - first) / np.maximum(second, 1e-300)
             new = np.where((step > low) & (step < high), step, (low + high) / 2)
-            if np.max(np.abs(new - m)) < 1e-16:
+            # The value is flat in m, so that the rounding of its derivative does no harm.
+            done, m = bool(np.max(np.abs(new - m)) < 1e-14), new
+            if done:
                 break
-            m = new
         return m
 
     log_nu = brentq(lambda s: float(q @ log_e(point(s))) - price, -60.0, 60.0, xtol=1e-12)
     return min(1.0, float(q @ point(log_nu)))
 
 
+def least_success(counts: np.ndarray, n: int, levels: np.ndarray) -> np.ndarray:
+    """The p at which so many successes or more of n have probability `levels`; 0 without a success."""
+    low, high = np.zeros(len(counts)), np.ones(len(counts))
+    for _ in range(100):
+        middle = (low + high) / 2
+        below = bdtrc(np.maximum(counts - 1, 0), n, middle) < levels * (1 - 1e-9)
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.where(counts > 0, low, 0.0)
+
+
 def order_statistic(ratios: np.ndarray, q: float, level: float) -> float | None:
     """The smallest order statistic that bounds the q-quantile, if there is a finite one."""
     n, level = len(ratios), level * (1 - 1e-9)
-    enough = np.flatnonzero(binom.sf(np.arange(n), n, q) <= level)
+    enough = np.flatnonzero(bdtrc(np.arange(n), n, q) <= level)
     value = np.sort(ratios)[enough[0]] if len(enough) else np.inf
     return float(value) if np.isfinite(value) else None
 

@@ -87,7 +87,7 @@ def _wrong(
     problems = [] if result.passed else [f"{result.disagreement}"]
     if result.passed and (root / "statement.txt").read_text(encoding="utf-8") != f"{Certificate.from_dict(stored)}\n":
         problems.append("statement.txt does not say what certificate.json says")
-    if any(provenance.get(key) != value for key, value in table.provenance.items() if key not in ("versions", "race")):
+    if any(provenance.get(key) != value for key, value in table.provenance.items() if key != "versions"):
         problems.append("provenance.json and table.npz tell of different runs")
     if (root / "instances.npz").exists():
         found = Instances.load(root / "instances.npz").fingerprint

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import binom
+from scipy.special import betainc
 
 from pacopt.bounds.common import FIXED_BEFORE, IID
 from pacopt.bounds.success import PADDING
@@ -32,7 +32,8 @@ class Quantile(AbstractBound):
         """The bound for every candidate."""
         n = table.shape[1]
         # P(Bin >= k) for k = 1..N, decreasing.
-        tails = binom.sf(np.arange(n), n, level)
+        k = np.arange(1.0, n + 1)
+        tails = betainc(k, n - k + 1, level)
         order = np.searchsorted(-tails, -epsilon * np.exp(log_prior) * PADDING)
 
         def kth(rows: slice) -> np.ndarray:
