@@ -249,6 +249,9 @@ def _ledger(design: Design, split: Any) -> tuple[Assumption, ...]:
 
 def check_request(confidence: float, min_success: float | None) -> None:
     """Refuse what is no confidence, and a minimal success that is no probability."""
+    for name, value in (("confidence", confidence), ("min_success", 0.5 if min_success is None else min_success)):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise DesignError(f"{name} is {value!r}.", "It is a number.", "", "Use 0.9, for example.")
     if not 0 < confidence < 1:
         raise DesignError(
             f"confidence is {confidence}.",

@@ -8,7 +8,7 @@ import numpy as np
 from pacopt.arrays import digest
 from pacopt.bounds.absolute import Truncation
 from pacopt.errors import DesignError
-from pacopt.informed import FAVOURITE, informed_grid, informed_weights
+from pacopt.informed import FAVOURITE, informed_grid, informed_weights, tempered
 from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -54,8 +54,18 @@ class Design:
 
     def __post_init__(self) -> None:
         """Refuse values outside their ranges."""
-        object.__setattr__(self, "target_ratio", float(self.target_ratio))
-        object.__setattr__(self, "quantile_level", float(self.quantile_level))
+        for name in ("target_ratio", "quantile_level"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+                raise DesignError(f"{name} is {value!r}.", "It is a number.", "", "Use the default.")
+            object.__setattr__(self, name, float(value))
+        if not isinstance(self.truncation, Truncation | None):
+            raise DesignError(
+                f"truncation is {self.truncation!r}.",
+                "A declaration is a Truncation.",
+                "It says what is known about the start loss, and why.",
+                "Use pacopt.Truncation.from_second_moment(level, S2), for example.",
+            )
         if not np.all(self.t_grid.points < 1):
             raise DesignError(
                 "A value of t is 1 or more.", "0 < t < 1.", "1 - t z must stay positive.", "Correct the grid."
@@ -93,8 +103,8 @@ class Design:
         favourite = int(z.mean(axis=1).argmin())
         price = np.log(1 / (FAVOURITE * epsilon * options.get("shares", Shares()).risk))
         grid = informed_grid(z[favourite], train=train, price=price)
-        weights = informed_weights(prior_table, favourite, float(grid.points[1]), np.ones(len(z), dtype=bool))
-        return Design(DiscreteMeasure.of(prior_table.candidates, weights), t_grid=grid, **options)
+        prior = informed_weights(favourite, tempered(prior_table, float(grid.points[1])))
+        return Design(prior, t_grid=grid, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON value with everything in it."""

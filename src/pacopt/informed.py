@@ -1,7 +1,7 @@
 """Weights and betting fractions chosen on the prior split. They can make a certificate loose, never wrong."""
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from pacopt.exponential_family import gibbs_posterior
 from pacopt.lambda_search import Grid
@@ -11,8 +11,8 @@ from pacopt.rows import log_products
 
 #: Of the Gibbs measure of the prior split; measured between 2 and 1/4, the certified risk falls by 1 %.
 TEMPERATURE = 0.25
-#: Of the favourite, of the Gibbs measure, and spread evenly so that no weight vanishes.
-FAVOURITE, GIBBS, EVEN = 0.5, 0.45, 0.05
+#: Of the favourite, of others that may do better, and spread evenly so that no weight vanishes.
+FAVOURITE, RIVALS, EVEN = 0.5, 0.45, 0.05
 
 
 def informed_grid(z: Float[np.ndarray, " instance"], *, train: int, price: float) -> Grid:
@@ -29,12 +29,14 @@ def informed_grid(z: Float[np.ndarray, " instance"], *, train: int, price: float
     return Grid(odds / (1 + odds), np.array([0.25, 0.5, 0.25]))
 
 
-def informed_weights(table: LossTable, favourite: int, t: float, allowed: Bool[np.ndarray, " hyper"]) -> np.ndarray:
-    """Half on the favourite, 45 % on a Gibbs measure of the prior split among those allowed, 5 % even."""
-    uniform = DiscreteMeasure.uniform(table.candidates)
+def tempered(table: LossTable, t: float) -> DiscreteMeasure:
+    """A Gibbs measure of the prior split, as if it had four times as many instances."""
     wealth = log_products(table.safeguarded(), np.array([t]))[:, 0]
-    tempered = gibbs_posterior(uniform, np.where(allowed, wealth / TEMPERATURE, -np.inf))
-    weights = GIBBS * tempered.weights + EVEN * uniform.weights
+    return gibbs_posterior(DiscreteMeasure.uniform(table.candidates), wealth / TEMPERATURE)
+
+
+def informed_weights(favourite: int, others: DiscreteMeasure) -> DiscreteMeasure:
+    """Half on the favourite, 45 % on others that may do better, 5 % even."""
+    weights = RIVALS * others.weights + EVEN / len(others)
     weights[favourite] += FAVOURITE
-    normalised: np.ndarray = weights / weights.sum()
-    return normalised
+    return DiscreteMeasure.of(others.support, weights / weights.sum())

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, checked_curvature
 from pacopt.bounds.absolute import Truncation
 from pacopt.certificate import certify, check_request
 from pacopt.comparison import Curves, recorded_steps
 from pacopt.design import Design, Shares
 from pacopt.engines.cell import Success
+from pacopt.engines.checks import check_kinds
 from pacopt.engines.curvature import estimated_curvature
 from pacopt.engines.traced import Traced
 from pacopt.errors import DesignError, PacoptError, PriorError, SplitError
@@ -78,9 +79,12 @@ def learn(
     engine = Traced(problem, algorithm, steps, dtype, success)
     check_request(confidence, min_success)
     _check(split, seed)
+    check_kinds(problem, algorithm, split.train)
     domain = type(algorithm).hyperparameters
     middle = {name: interval.at(np.array([0.5])) for name, interval in domain.items()}
     engine.prepare(middle, split.train)  # refuses what can be refused before anything runs
+    if curvature is not None:
+        curvature = checked_curvature(curvature)
     shares = Shares() if truncation is None else Shares(0.4, 0.2, 0.2, 0.2)
     draft = Design(
         DiscreteMeasure.uniform(middle),

@@ -3,12 +3,14 @@
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from multiprocessing import get_context
 
 import numpy as np
 from scipy.stats import binomtest
 
 import pacopt
 from laws import COIN, RARE, TWINS, Law
+from simulation.pipelines import PIPELINES
 from statements import VIOLATED
 
 #: Six candidates that fail independently of each other: one atom for each pattern of failures.
@@ -63,27 +65,38 @@ def plausible(count, repetitions, epsilon):
     return binomtest(count, repetitions, epsilon, alternative="greater").pvalue > 1e-4
 
 
+def pipeline_violations(pipeline, epsilon, repetitions, first=0):
+    """The number of false certificates among so many whole calls of `learn`."""
+    return sum(pipeline.violated(epsilon, seed) for seed in range(first, first + repetitions))
+
+
 def _job(job):
     name, index, epsilon, repetitions = job
+    if name == "learn":
+        return pipeline_violations(PIPELINES[index], epsilon, repetitions)
     return violations(name, LAWS[index], epsilon, repetitions)
 
 
-def main(repetitions=500, certificates=10_000):
+def main(repetitions=500, certificates=10_000, pipelines=1_200):
     """Print the table: bound, law, nominal, observed, verdict."""
-    each = dict.fromkeys(STATEMENTS, repetitions) | {"certificate": -(-certificates // (len(LAWS) * len(EPSILONS)))}
+    cells = len(EPSILONS) * len(LAWS)
+    each = dict.fromkeys(STATEMENTS, repetitions) | {"certificate": -(-certificates // cells)}
     jobs = [(name, i, e, each[name]) for name in STATEMENTS for i in range(len(LAWS)) for e in EPSILONS]
+    calls = -(-pipelines // (len(EPSILONS) * len(PIPELINES)))
+    jobs += [("learn", i, e, calls) for i in range(len(PIPELINES)) for e in EPSILONS]
     failed = 0
     print(f"{'bound':<24}{'law':<20}{'repetitions':>12}{'nominal':>9}{'observed':>10}  verdict")
-    with ProcessPoolExecutor() as pool:
+    # JAX runs threads, and a process with threads is not to be forked.
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for (name, index, epsilon, count), found in zip(jobs, pool.map(_job, jobs), strict=True):
             good = plausible(found, count, epsilon)
             failed += not good
             rate = found / count
             verdict = "holds" if good else "VIOLATED"
-            print(f"{name:<24}{LAWS[index].name:<20}{count:>12}{epsilon:>9.3g}{rate:>10.4f}  {verdict}", flush=True)
-    print(
-        f"{failed} of {len(jobs)} rows violated; {sum(job[3] for job in jobs if job[0] == 'certificate')} certificates."
-    )
+            place = (PIPELINES if name == "learn" else LAWS)[index].name
+            print(f"{name:<24}{place:<20}{count:>12}{epsilon:>9.3g}{rate:>10.4f}  {verdict}", flush=True)
+    made = {name: sum(job[3] for job in jobs if job[0] == name) for name in ("certificate", "learn")}
+    print(f"{failed} of {len(jobs)} rows violated; {made['certificate']} certificates, {made['learn']} calls of learn.")
     sys.exit(bool(failed))
 
 

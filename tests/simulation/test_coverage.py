@@ -6,7 +6,8 @@ import pytest
 from pacopt import Design, LossTable, bounds, certify
 from pacopt.design import default_t_grid
 from pacopt.rows import log_wealth
-from simulation.simulate import BERNOULLI, COIN, ORDINARY, STATEMENTS, plausible, violations
+from simulation.pipelines import LEAKING, PIPELINES
+from simulation.simulate import BERNOULLI, COIN, ORDINARY, STATEMENTS, pipeline_violations, plausible, violations
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
@@ -26,6 +27,16 @@ def test_certificates_with_weights_from_a_prior_split_fail_no_more_often_than_th
         deployed = certify(train, Design.informed(prior, train=40, epsilon=0.5), confidence=0.5).deployed
         false += deployed.risk < ORDINARY.mu[deployed.index] or deployed.success > ORDINARY.p()[deployed.index]
     assert plausible(int(false), 80, 0.5)
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda pipeline: pipeline.name)
+def test_whole_pipelines_fail_no_more_often_than_they_say(pipeline):
+    assert plausible(pipeline_violations(pipeline, 0.2, repetitions=12, first=5000), 12, 0.2)
+
+
+def test_the_simulation_notices_training_instances_that_leak_into_the_prior():
+    """No candidate of the lottery is better than another: a search on the training split certifies luck."""
+    assert not plausible(pipeline_violations(LEAKING, 0.5, repetitions=20), 20, 0.5)
 
 
 def test_the_simulation_notices_a_bound_without_its_union():

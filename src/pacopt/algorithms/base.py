@@ -57,6 +57,21 @@ class AbstractStandardHyper(eqx.Module):
         """What theory recommends if all curvatures lie between mu and L."""
 
 
+def checked_curvature(curvature: Any) -> tuple[float, float]:
+    """(mu, L) as given by a user."""
+    try:
+        mu, L = (float(value) for value in curvature)
+    except (TypeError, ValueError) as error:
+        raise AlgorithmError(
+            f"curvature is {curvature!r}.",
+            "It is a pair of numbers, (mu, L).",
+            "",
+            "Leave it out to have it estimated.",
+        ) from error
+    check_curvature(mu, L)
+    return mu, L
+
+
 def check_curvature(mu: float, L: float) -> None:
     """Refuse a curvature range for which the textbook formulas mean nothing."""
     if not 0 <= mu <= L < float("inf") or L == 0:

@@ -29,9 +29,9 @@ class Truncation:
 
     def __post_init__(self) -> None:
         """Refuse what declares nothing, and an excess that does not follow from the second moment."""
-        moment = self.second_moment
-        follows = bool(self.reason) if moment is None else self.excess == moment / (4 * self.level)
-        if not 0 < self.level < np.inf or not 0 <= self.excess < np.inf or not follows:
+        moment, positive = self.second_moment, 0 < self.level < np.inf
+        follows = bool(self.reason) if moment is None else positive and self.excess == moment / (4 * self.level)
+        if not positive or not 0 <= self.excess < np.inf or not follows:
             raise AssumptionError(
                 f"The truncation level is {self.level}, the excess {self.excess}, the reason {self.reason!r}.",
                 "An absolute statement needs a positive level and a finite bound on E (l0 - level)_+ with a reason.",
@@ -68,7 +68,7 @@ class Truncation:
     @staticmethod
     def from_second_moment(level: float, second_moment: float) -> "Truncation":
         """From E l0^2 <= S2: E (l0 - B)_+ <= S2 / (4 B)."""
-        return Truncation(level, second_moment / (4 * level), "", second_moment)
+        return Truncation(level, second_moment / (4 * level) if level else np.nan, "", second_moment)
 
     @staticmethod
     def from_bound(level: float) -> "Truncation":

@@ -37,6 +37,17 @@ def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
         )
 
 
+def check_success(success: Any) -> None:
+    """Refuse a success predicate that cannot be called."""
+    if success is not None and not callable(success):
+        raise ProblemError(
+            f"The success predicate is {success!r}.",
+            "It is a function of the final point and the instance that returns one boolean.",
+            "",
+            "Pass success=lambda x, instance: ..., or leave it out.",
+        )
+
+
 def checked_steps(steps: Any) -> int:
     """The number of steps, at least one."""
     if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:

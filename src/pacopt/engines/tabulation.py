@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.arrays import digest
 from pacopt.engines.cell import Cell, Outcome, Success
-from pacopt.engines.checks import check_kinds, checked_at, checked_candidates, checked_steps, state_of
+from pacopt.engines.checks import check_kinds, check_success, checked_at, checked_candidates, checked_steps, state_of
 from pacopt.engines.parallel import ordered_results
 from pacopt.engines.precision import in_precision, precision, refuse_narrow_fields, refuse_overflow, working_type
 from pacopt.engines.provenance import provenance
@@ -96,6 +96,7 @@ class Tabulation:
         steps, dtype = checked_steps(steps), working_type(dtype)
         refuse_narrow_fields(problem, dtype)
         refuse_overflow(values, dtype)
+        check_success(success)
         cell = Cell(problem, algorithm, steps, checked_at(at, steps), success)
         with precision(dtype):
             hyper = {name: jax.numpy.asarray(array[0], dtype) for name, array in values.items()}

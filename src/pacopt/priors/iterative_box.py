@@ -10,7 +10,7 @@ from pacopt.domain import Interval
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.papers import plug_in_bound
-from pacopt.priors.product import checked_names
+from pacopt.priors.product import checked_count, checked_names
 from pacopt.trials import Trials
 
 
@@ -64,7 +64,7 @@ class IterativeBox:
         return DiscreteMeasure.uniform(self._drawn(rng, ends))
 
     def _drawn(self, rng: np.random.Generator, ends: Mapping[str, tuple[float, float]]) -> dict[str, np.ndarray]:
-        return {name: rng.uniform(low, high, self.candidates) for name, (low, high) in ends.items()}
+        return {name: rng.uniform(low, high, checked_count(self.candidates)) for name, (low, high) in ends.items()}
 
     def _retained(self, first: LossTable, second: LossTable) -> np.ndarray:
         """The heaviest 75 % of those that succeed often enough, as row numbers."""

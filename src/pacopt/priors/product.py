@@ -53,13 +53,22 @@ class Product:
 
 def spread(count: int, dimension: int, seed: int) -> np.ndarray:
     """Points of a scrambled Sobol sequence in the unit cube."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise CandidatesError(
-            f"{count!r} candidates are asked for.", "At least one is needed.", "", "Use 256, for example."
-        )
+    count = checked_count(count)
     sobol = qmc.Sobol(dimension, rng=np.random.default_rng(seed))
     points: np.ndarray = sobol.random_base2(int(count - 1).bit_length())[:count]
     return points
+
+
+def checked_count(count: Any) -> int:
+    """The number of candidates, at least one."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise CandidatesError(
+            f"{count!r} candidates are asked for.",
+            "A whole number of candidates is needed, at least one.",
+            "",
+            "Use 256, for example.",
+        )
+    return int(count)
 
 
 def quantiles(kind: "Distribution | Interval", positions: np.ndarray) -> np.ndarray:

@@ -1,16 +1,18 @@
 """The default prior: a search on the prior split that needs nothing but a domain."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from cmaes import CMA  # type: ignore[import-untyped]
-from jaxtyping import Float
+from jaxtyping import Bool, Float
+from scipy.spatial import cKDTree
 
 from pacopt.domain import Domain
-from pacopt.informed import informed_grid, informed_weights
+from pacopt.informed import FAVOURITE, informed_grid, informed_weights, tempered
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.priors.product import checked_names, spread
+from pacopt.priors.product import checked_count, checked_names, spread
 from pacopt.trials import Trials
 
 #: The first spread of the evolution strategy, as a part of the domain.
@@ -27,9 +29,9 @@ class Search:
 
     `explore` rounds of points spread evenly over the domain (Sobol), then `rounds` rounds of an evolution strategy
     (CMA-ES, Hansen 2016, as in the package `cmaes`) that starts from the best of them. The best points of all rounds
-    become the candidates, and with them those that succeed more often at some cost, for the frontier. Half of the
-    weight goes to the favourite, most of the rest to a Gibbs measure of the prior split. If `min_success` is asked for,
-    points that succeed often enough come before those that do not.
+    become the candidates, and with them a ladder of slower and safer ones. Half of the weight goes to the favourite,
+    most of the rest to a Gibbs measure of the prior split. If `min_success` is asked for, points that succeed often
+    enough come before those that do not, and the ladder takes the place of the Gibbs measure.
 
     A hyperparameter that `domain` does not name is searched in the domain of the algorithm.
     """
@@ -43,10 +45,11 @@ class Search:
         """Explore, refine, select, weigh."""
         trials.need_instances()
         domain = dict(trials.domain) | dict(checked_names(self.domain, trials.domain))
-        batch = max(LEAST, self.candidates)
+        batch = max(LEAST, checked_count(self.candidates))
         explored = spread(batch * max(1, self.explore), len(domain), trials.seed)
-        tried = [at(domain, explored[first : first + batch]) for first in range(0, len(explored), batch)]
-        scores = [score(trials.table(candidates), trials) for candidates in tried]
+        points = [explored[first : first + batch] for first in range(0, len(explored), batch)]
+        tables = [trials.table(at(domain, part)) for part in points]
+        scores = [score(table, trials) for table in tables]
 
         best = explored[np.concatenate(scores).argmin()]
         # The strategy needs two coordinates at least; a second one that nobody reads does no harm.
@@ -60,16 +63,18 @@ class Search:
         )
         for _ in range(self.rounds):
             asked = np.stack([strategy.ask() for _ in range(batch)])
-            tried.append(at(domain, asked[:, : len(domain)]))
-            scores.append(score(trials.table(tried[-1]), trials))
+            points.append(asked[:, : len(domain)])
+            tables.append(trials.table(at(domain, points[-1])))
+            scores.append(score(tables[-1], trials))
             strategy.tell(list(zip(asked, scores[-1], strict=True)))
 
-        found, rows = np.unique(
-            [np.concatenate([part[name] for part in tried]) for name in domain], axis=1, return_index=True
-        )
-        everything, values = trials.table(dict(zip(domain, found, strict=True))), np.concatenate(scores)[rows]
-        chosen = select(values, everything.successes(trials.target_ratio).mean(axis=1), self.candidates)
-        return weigh(everything.select(rows=chosen), values[chosen], trials)
+        order = np.argsort(np.concatenate(scores), kind="stable")
+        rungs = ladder(np.concatenate(points), tables, trials, max(1, self.candidates // 4))
+        # The favourite first, then the ladder, then the best of the others, none of them twice.
+        order = np.concatenate([order[:1], rungs, order])
+        chosen = order[np.sort(np.unique(order, return_index=True)[1])][: self.candidates]
+        found = {name: np.concatenate([table.candidates[name] for table in tables])[chosen] for name in domain}
+        return weigh(trials.table(found), np.isin(chosen, rungs), trials)
 
 
 def at(domain: Domain, points: Float[np.ndarray, "hyper d"]) -> dict[str, np.ndarray]:
@@ -91,23 +96,36 @@ def score(table: LossTable, trials: Trials) -> Float[np.ndarray, " hyper"]:
     return np.asarray(np.where(short > 0, 2.0 + short + 1e-3 * value, value))
 
 
-def select(scores: np.ndarray, success: np.ndarray, count: int) -> np.ndarray:
-    """So many of the best by score, and for a quarter of them those that nobody beats in both score and success."""
-    by_success = np.lexsort((scores, -success))
-    leading = np.minimum.accumulate(scores[by_success])
-    front = by_success[scores[by_success] < np.append(np.inf, leading[:-1])]
-    # From the best score on, so that a cut leaves out the slowest.
-    front = front[np.argsort(scores[front], kind="stable")][: max(1, count // 4)]
-    order = np.argsort(scores, kind="stable")
-    chosen: np.ndarray = np.sort(np.append(front, order[~np.isin(order, front)][: count - len(front)]))
-    return chosen
+def ladder(points: np.ndarray, tables: Sequence[LossTable], trials: Trials, most: int) -> np.ndarray:
+    """Points that no other one beats in both speed and safety, from the fastest to the safest, at most so many.
+
+    The safer of two points succeeds more often; where the prior split shows no difference, it is farther from all
+    points that failed on it. If a success probability is asked for, those below it are left out.
+    """
+    speed = np.concatenate([table.safeguarded().mean(axis=1) for table in tables])
+    success = np.concatenate([table.successes(trials.target_ratio).mean(axis=1) for table in tables])
+    failed = points[success < 1.0]
+    distance = np.asarray(cKDTree(failed).query(points)[0]) if len(failed) else np.zeros(len(points))
+    able = np.flatnonzero(success >= min(trials.min_success or 0.0, success.max()))
+    by_safety = able[np.lexsort((speed[able], -distance[able], -success[able]))]
+    leading = np.minimum.accumulate(speed[by_safety])
+    front = by_safety[speed[by_safety] < np.append(np.inf, leading[:-1])][::-1]
+    wanted = np.linspace(speed[front[0]], speed[front[-1]], most)
+    nearest = np.abs(speed[front][None] - wanted[:, None]).argmin(axis=1)
+    rungs: np.ndarray = front[np.unique(nearest)]
+    return rungs
 
 
-def weigh(table: LossTable, scores: np.ndarray, trials: Trials) -> DiscreteMeasure:
-    """Informed weights, with the best score as the favourite."""
-    favourite = int(np.argmin(scores))
-    price = np.log(2 / (trials.epsilon * trials.shares.risk))
-    t = float(informed_grid(table.safeguarded()[favourite], train=trials.train, price=price).points[1])
-    able = scores < 2.0
-    allowed = able if able.any() else np.ones(len(scores), dtype=bool)
-    return DiscreteMeasure.of(table.candidates, informed_weights(table, favourite, t, allowed))
+def weigh(table: LossTable, rungs: Bool[np.ndarray, " hyper"], trials: Trials) -> DiscreteMeasure:
+    """Informed weights; the first candidate is the favourite.
+
+    Where a success probability is asked for, its rivals are the rungs of the ladder: which of them can be certified to
+    succeed so often will only show. Otherwise a rival is whoever did nearly as well.
+    """
+    if trials.min_success is not None:
+        rivals = DiscreteMeasure.uniform(table.candidates).restrict(rungs)
+    else:
+        price = np.log(1 / (FAVOURITE * trials.epsilon * trials.shares.risk))
+        t = float(informed_grid(table.safeguarded()[0], train=trials.train, price=price).points[1])
+        rivals = tempered(table, t)
+    return informed_weights(0, rivals)

@@ -1,0 +1,249 @@
+"""What was learned is deployed with the safeguard that the certificate speaks of, stored, and loaded again."""
+
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import pacopt
+from alone import run_alone
+from pacopt import Instances, Learned
+from pacopt.errors import CandidatesError, InstancesError, StorageError, TableError
+from pacopt.priors import Search
+from streams import SlopeStream
+
+STREAM = SlopeStream()
+
+
+def learn(problem=STREAM.problem, algorithm=STREAM.algorithm, instances=None, steps=5, **options):
+    instances = STREAM.sample(240, 0) if instances is None else instances
+    split = pacopt.split(instances, prior=40, train=150, test=50, seed=0)
+    prior = Search(candidates=16, explore=1, rounds=2)
+    return pacopt.learn(problem, algorithm, split, steps=steps, prior=prior, **options)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return learn()
+
+
+def test_a_solution_is_the_cell_of_the_table(learned):
+    row, candidate = learned.certificate.deployed.index, learned.hyper
+    for column in range(20):
+        solution = learned.solve(learned.train[column])
+        start, loss = learned.table.start[column], learned.table.losses[row, column]
+        assert solution.start_loss == pytest.approx(start, rel=1e-12)
+        assert solution.run_loss == pytest.approx(loss, rel=1e-9, abs=1e-12 * start)
+        assert solution.returned_start == (not loss <= start)
+        assert solution.ratio == pytest.approx(learned.table.safeguarded()[row, column], rel=1e-9, abs=1e-12)
+        expected = (
+            0.0 if solution.returned_start else 1 - (1 - candidate["step_size"] * learned.train[column]["a"]) ** 5
+        )
+        assert solution.x == pytest.approx(expected)
+
+
+def test_a_run_that_ends_above_its_start_returns_the_start(learned):
+    steep = {"a": np.array(1e3)}
+    solution = learned.solve(steep)
+    assert solution.returned_start
+    assert solution.x == 0.0
+    assert solution.loss == solution.start_loss == 500.0
+    assert solution.run_loss > 500.0
+    assert solution.ratio == 1.0
+
+
+class Fragile(pacopt.AbstractProblem):
+    """Below 1 the loss is a number, above it NaN."""
+
+    def start(self, instance):
+        return jnp.zeros(())
+
+    def loss(self, x, instance):
+        return 0.5 * instance["a"] * (x - 1.0) ** 2 + jnp.sqrt(1.0 + 1e-9 - x) * 0.0
+
+
+def test_a_nan_does_not_pass_the_safeguard():
+    fragile = learn(problem=Fragile())
+    solution = fragile.solve({"a": np.array(50.0)})
+    assert np.isnan(solution.run_loss) or solution.run_loss > solution.start_loss
+    assert solution.returned_start
+    assert solution.x == 0.0
+    nan = fragile.engine.solve({"step_size": 1.5}, {"a": np.array(1.0)})
+    assert np.isnan(nan.run_loss)
+    assert nan.returned_start
+    assert nan.ratio == 1.0
+
+
+def test_an_instance_without_a_usable_start_is_refused_and_one_that_starts_at_zero_is_solved(learned):
+    with pytest.raises(TableError, match="start loss of this instance is nan"):
+        learned.solve({"a": np.array(np.nan)})
+    with pytest.raises(TableError, match="start loss of this instance is -"):
+        learned.solve({"a": np.array(-1.0)})
+    flat = learned.solve({"a": np.array(0.0)})
+    assert (flat.loss, flat.ratio, flat.returned_start) == (0.0, 0.0, False)
+
+
+class Above(pacopt.AbstractProblem, pacopt.AbstractKnownMinimum):
+    """A loss whose minimum is 7."""
+
+    def start(self, instance):
+        return {"x": jnp.zeros(2)}
+
+    def loss(self, x, instance):
+        return 0.5 * jnp.sum(instance["a"] * (x["x"] - 1.0) ** 2) + 7.0
+
+    def minimum(self, instance):
+        return jnp.asarray(7.0)
+
+
+def test_losses_are_above_a_known_minimum_and_points_keep_their_structure():
+    above = learn(problem=Above())
+    solution = above.solve({"a": np.array(1.0)})
+    assert solution.start_loss == pytest.approx(1.0)
+    assert solution.x["x"].shape == (2,)
+    assert solution.x["x"].dtype == np.float64
+    narrow = learn(problem=Above(), dtype=np.float32).solve({"a": np.array(1.0)})
+    assert narrow.x["x"].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("instance", "match"),
+    [
+        ({"b": np.array(1.0)}, "For 'b'"),
+        ({}, "no fields"),
+        ({"a": np.ones(3)}, r"'a' has shape \[3\]"),
+        (3.0, "A float was given"),
+        (STREAM.sample(3, 0), "A Instances was given"),
+        ({"a": "steep"}, "holds <U5 values"),
+    ],
+)
+def test_what_is_no_instance_of_the_stream_is_refused(learned, instance, match):
+    with pytest.raises(InstancesError, match=match):
+        learned.solve(instance)
+
+
+def test_only_candidates_are_covered(learned):
+    other = learned.table.hyper(3)
+    assert learned.solve(learned.train[0], other).x == pytest.approx(
+        1 - (1 - other["step_size"] * learned.train[0]["a"]) ** 5
+    )
+    for hyper in ({"step_size": 0.123}, {"rate": 1.0}):
+        with pytest.raises(CandidatesError, match="none of the 16 candidates"):
+            learned.solve(learned.train[0], hyper)
+
+
+def test_samples_follow_the_posterior(learned):
+    weights = learned.posterior.weights
+    drawn = [learned.sample(seed=seed)["step_size"] for seed in range(2000)]
+    frequency = np.array([np.mean(np.isclose(drawn, value, rtol=0)) for value in learned.table.candidates["step_size"]])
+    assert np.abs(frequency - weights).max() < 4 * np.sqrt(0.25 / 2000)
+    assert learned.solve(learned.train[0], learned.sample()).loss >= 0
+
+
+def test_a_run_comes_back_as_it_was(learned, tmp_path):
+    learned.save(tmp_path / "runs" / "mine")
+    loaded = Learned.load(tmp_path / "runs" / "mine")
+    assert loaded.certificate.to_dict() == learned.certificate.to_dict()
+    assert str(loaded.certificate) == str(learned.certificate)
+    assert loaded.comparison == learned.comparison
+    assert loaded.provenance == json.loads(json.dumps(learned.provenance))
+    for name in ("steps", "mean", "median", "low", "high"):
+        assert np.array_equal(getattr(loaded.curves, name), getattr(learned.curves, name))
+    assert loaded.curves.names == learned.curves.names
+    instance = learned.train[0]
+    assert loaded.solve(instance).loss == learned.solve(instance).loss
+    assert np.array_equal(loaded.posterior.weights, learned.posterior.weights)
+
+
+def test_equal_runs_are_equal_files(tmp_path):
+    for name in ("one", "two"):
+        learn().save(tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert files == sorted(path.name for path in (tmp_path / "two").iterdir())
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_run_without_test_or_stored_instances_comes_back_too(tmp_path):
+    split = pacopt.split(STREAM.sample(200, 0), prior=40, train=160, test=0, seed=0)
+    result = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=Search(candidates=16, rounds=1))
+    result.save(tmp_path / "run", instances=False)
+    loaded = Learned.load(tmp_path / "run")
+    assert loaded.comparison is None
+    assert loaded.train is None
+    assert pacopt.verify(tmp_path / "run").passed
+    with pytest.raises(StorageError, match="not stored with the run"):
+        pacopt.verify(tmp_path / "run", rerun=3)
+
+
+class Field(pacopt.AbstractProblem):
+    """Data on the problem."""
+
+    target: np.ndarray
+    scale: float = 2.0
+
+    def start(self, instance):
+        return jnp.zeros(2)
+
+    def loss(self, x, instance):
+        return 0.5 * self.scale * instance["a"] * jnp.sum((x - self.target) ** 2)
+
+
+def test_data_on_the_problem_is_stored_with_it(tmp_path):
+    learn(problem=Field(np.array([1.0, 2.0]), 0.5)).save(tmp_path / "run")
+    problem = Learned.load(tmp_path / "run").engine.problem
+    assert problem.target.tolist() == [1.0, 2.0]
+    assert problem.scale == 0.5
+    with pytest.raises(StorageError, match="another fields"):
+        Learned.load(tmp_path / "run", problem=Field(np.array([1.0, 3.0]), 0.5))
+    with pytest.raises(StorageError, match="another class"):
+        Learned.load(tmp_path / "run", problem=STREAM.problem)
+
+
+CODE = """
+import jax.numpy as jnp, numpy as np, pacopt
+class Mine(pacopt.AbstractProblem):
+    def start(self, instance):
+        return jnp.zeros(())
+    def loss(self, x, instance):
+        return {factor} * instance["a"] * (x - 1.0) ** 2
+"""
+
+
+def test_code_that_is_gone_or_changed_solves_nothing_and_code_that_is_the_same_does(tmp_path):
+    (tmp_path / "mine.py").write_text(CODE.format(factor=0.5))
+    setup = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); sys.dont_write_bytecode = True\n"
+    setup += "import pacopt, numpy as np\n"
+    run_alone(
+        setup
+        + f"""
+import mine
+instances = pacopt.Instances({{"a": np.random.default_rng(0).uniform(1, 2, 100)}})
+split = pacopt.split(instances, prior=20, train=60, test=20, seed=0)
+prior = pacopt.priors.Search(candidates=16, explore=1, rounds=1)
+pacopt.learn(mine.Mine(), pacopt.GradientDescent(), split, steps=3, prior=prior).save({str(tmp_path / "run")!r})
+"""
+    )
+    load = f"learned = pacopt.Learned.load({str(tmp_path / 'run')!r})\n"
+    load += "print(learned.engine is None, 'mine' in sys.modules)\n"
+    assert run_alone(setup + load) == "True False\n", "nothing is imported because a file says so"
+    assert (
+        run_alone(setup + "import mine\n" + load + "print(learned.solve({'a': 1.5}).ratio < 1)") == "False True\nTrue\n"
+    )
+    verify = f"print(pacopt.verify({str(tmp_path / 'run')!r}, rerun=5).passed)"
+    assert run_alone(setup + "import mine\n" + verify) == "True\n"
+    (tmp_path / "mine.py").write_text(CODE.format(factor=0.6))
+    refused = """
+try:
+    learned.solve({'a': 1.5})
+except pacopt.PacoptError as error:
+    print(type(error).__name__, 'not found as it was' in str(error))
+"""
+    assert run_alone(setup + "import mine\n" + load + refused) == "True True\nStorageError True\n"
+
+
+def test_instances_of_integers_are_solved_as_they_were_learned(tmp_path):
+    counts = Instances({"a": np.random.default_rng(0).permutation(240) + 1})
+    result = learn(instances=counts)
+    assert result.solve({"a": 3}).start_loss == 1.5

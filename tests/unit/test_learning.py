@@ -1,0 +1,300 @@
+"""From instances to certified hyperparameters: what is used for what, and what is refused."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import loguniform
+
+import pacopt
+from pacopt import DiscreteMeasure, Instances, Split, Truncation
+from pacopt.errors import (
+    AlgorithmError,
+    AssumptionError,
+    CandidatesError,
+    DesignError,
+    PacoptError,
+    PriorError,
+    ProblemError,
+    SplitError,
+    TableError,
+)
+from pacopt.priors import Product, Search
+from streams import Slope, SlopeStream
+
+STREAM = SlopeStream()
+QUICK = Search(candidates=16, explore=1, rounds=2)
+
+
+def parts(prior=40, train=150, test=50, seed=0):
+    return pacopt.split(STREAM.sample(prior + train + test, seed), prior=prior, train=train, test=test, seed=seed)
+
+
+def learned(split=None, **options):
+    split = parts() if split is None else split
+    options = {"steps": 5, "prior": QUICK} | options
+    return pacopt.learn(STREAM.problem, STREAM.algorithm, split, **options)
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_seed_other_candidates():
+    one, same, other = learned(), learned(), learned(seed=1)
+    assert one.certificate.to_dict() == same.certificate.to_dict()
+    assert one.comparison == same.comparison
+    assert np.array_equal(one.table.losses, same.table.losses)
+    assert one.certificate.design.hash != other.certificate.design.hash
+
+
+def test_the_design_does_not_depend_on_the_training_or_test_instances():
+    """What leaks would show here: candidates, weights, t-grid, shares are those of any other training split."""
+    split, others = parts(), parts(seed=1)
+    other = Split(split.prior, others.train, others.test)
+    one, two = learned(split, min_success=0.5), learned(other, min_success=0.5)
+    assert one.certificate.design.hash == two.certificate.design.hash
+    assert one.certificate.table_hash != two.certificate.table_hash
+
+
+def test_the_test_instances_are_only_looked_at():
+    split = parts()
+    other = Split(split.prior, split.train, parts(seed=1).test)
+    one, two = learned(split), learned(other)
+    assert np.array_equal(one.table.losses, two.table.losses)
+    assert one.certificate.deployed == two.certificate.deployed
+    assert one.comparison != two.comparison
+
+
+def test_a_prior_is_shown_the_prior_split_and_nothing_else():
+    seen = []
+
+    def curious(trials):
+        seen.append(trials)
+        return QUICK(trials)
+
+    split = parts()
+    learned(split, prior=curious)
+    assert seen[0].instances is split.prior
+    assert not np.isin(split.train.fingerprints, seen[0].instances.fingerprints).any()
+
+
+@pytest.mark.parametrize("leak", ["prior", "test", "copy"])
+def test_training_instances_that_are_used_twice_are_an_error(leak):
+    split = parts()
+    leaked = Instances.concatenate([split.prior, split.train[[3]]])
+    made = {
+        "prior": (leaked, split.train, split.test),
+        "test": (split.prior, split.train, Instances.concatenate([split.test, split.train[[3]]])),
+        "copy": (split.prior, Instances.concatenate([split.train, split.train[[3]]]), split.test),
+    }
+    with pytest.raises(SplitError, match="are the same"):
+        Split(*made[leak])
+
+
+def test_the_ledger_says_whether_separateness_was_checked_or_only_declared():
+    ledger = {entry.text: entry.status for entry in learned().certificate.ledger}
+    assert ledger["no training instance stands twice, in the prior split or in the test split"] == "checked"
+    split = parts()
+    declared = Split(split.train, split.train, split.test, allow_duplicates=True)
+    ledger = {entry.text: entry.status for entry in learned(declared).certificate.ledger}
+    assert ledger["instances that are equal are separate draws from the distribution"] == "declared"
+    assert not any(status == "checked" for status in ledger.values())
+
+
+def test_learned_beats_the_textbook_which_beats_nothing():
+    result = learned(parts(train=1000, test=1000), prior=Search(candidates=64))
+    comparison = result.comparison
+    assert [row.name for row in comparison.rows] == ["learned", "standard", "prior median"]
+    assert comparison["learned"].mean < comparison["standard"].mean
+    true = STREAM.risk(result.hyper)
+    assert comparison["learned"].mean == pytest.approx(true, abs=0.05)
+    assert true <= result.certificate.deployed.risk <= true + 0.1
+    row = comparison["learned"]
+    ratios = (1 - row.hyper["step_size"] * parts(train=1000, test=1000).test.fields["a"]) ** 10
+    assert row.mean == pytest.approx(np.minimum(ratios, 1).mean())
+    assert row.median == pytest.approx(np.median(np.minimum(ratios, 1)))
+    assert row.success == np.mean(ratios <= 1)
+    assert row.quantile == pytest.approx(np.sort(ratios)[899])
+    start = 0.5 * parts(train=1000, test=1000).test.fields["a"]
+    assert row.mean_loss == pytest.approx(np.mean(np.minimum(ratios, 1) * start))
+    assert "success" in str(comparison)
+    assert "standard" in comparison
+
+
+def test_curves_lead_from_the_start_to_the_final_losses():
+    result = learned()
+    curves = result.curves
+    assert curves.steps.tolist() == list(range(6))
+    assert np.allclose(curves.mean[:, 0], 1.0)
+    assert np.allclose(curves.mean[:, -1], [row.mean for row in result.comparison.rows])
+    assert np.allclose(curves.median[:, -1], [row.median for row in result.comparison.rows])
+    assert (curves.low <= curves.median).all()
+    assert (curves.median <= curves.high).all()
+    long = learned(steps=1000, prior=Search(candidates=16, explore=1, rounds=0))
+    assert len(long.curves.steps) == 201
+    assert long.curves.steps[-1] == 1000
+
+
+def test_the_curvature_is_estimated_on_the_prior_split_unless_it_is_given():
+    split = parts()
+    a = split.prior.fields["a"]
+    estimated, given = learned(split), learned(split, curvature=(0.5, 4.0))
+    assert estimated.provenance["curvature"] == {
+        "mu": pytest.approx(a.min()),
+        "L": pytest.approx(a.max()),
+        "given": False,
+    }
+    assert estimated.comparison["standard"].hyper["step_size"] == pytest.approx(2 / (a.min() + a.max()))
+    assert given.comparison["standard"].hyper["step_size"] == pytest.approx(2 / 4.5)
+    with pytest.raises(AlgorithmError, match="curvature range"):
+        learned(split, curvature=(4.0, 0.5))
+
+
+class Sign(pacopt.AbstractAlgorithm):
+    """No theory, no standard."""
+
+    hyperparameters = {"step_size": pacopt.Interval(1e-4, 1.0, log=True)}
+
+    def init(self, x, hyper, objective):
+        return x
+
+    def step(self, x, hyper, objective):
+        return x - hyper["step_size"] * jnp.sign(objective.gradient(x))
+
+    def read(self, state):
+        return state
+
+
+def test_where_there_is_no_theory_there_is_no_standard_row():
+    result = pacopt.learn(Slope(), Sign(), parts(), steps=5, prior=QUICK)
+    assert [row.name for row in result.comparison.rows] == ["learned", "prior median"]
+    assert result.provenance["curvature"] is None
+    assert result.comparison["learned"].mean < 0.01, "a fifth, a third: whatever leads from 0 to 1"
+
+
+def test_without_test_instances_there_is_no_comparison_and_without_prior_ones_no_search():
+    result = learned(parts(prior=0, test=0), prior=Product({"step_size": loguniform(1e-2, 10)}, candidates=30))
+    assert result.comparison is None
+    assert result.curves is None
+    assert result.certificate.deployed.risk < 0.6
+    assert len(result.certificate.design.t_grid.points) == 24
+    with pytest.raises(PriorError, match="has 0 instances"):
+        learned(parts(prior=0))
+
+
+def test_an_absolute_bound_comes_with_its_declaration():
+    result = learned(truncation=Truncation.from_second_moment(4.0, 2.0))
+    assert result.certificate.deployed.absolute is not None
+    assert result.certificate.design.shares.absolute == 0.2
+    with pytest.raises(AssumptionError):
+        Truncation.from_second_moment(0.0, 2.0)
+
+
+def test_a_users_own_success_is_certified():
+    near = learned(success=lambda x, instance: jnp.abs(x - 1.0) < 0.05, min_success=0.2, prior=Search(candidates=32))
+    step = near.hyper["step_size"]
+    a = parts().train.fields["a"]
+    assert near.certificate.user_success
+    assert near.certificate.deployed.empirical_success == np.mean(np.abs((1 - step * a) ** 5) < 0.05)
+    assert near.certificate.deployed.success >= 0.2
+
+
+def test_progress_is_reported_by_stage():
+    calls = []
+    learned(progress=lambda stage, done, total: calls.append((stage, done / total)))
+    assert {stage for stage, _ in calls} == {"prior", "train"}
+    assert calls[-1] == ("train", 1.0)
+
+
+def test_min_success_is_met_where_it_can_be():
+    careful, bold = learned(parts(train=600), min_success=0.97, prior=Search(candidates=64)), learned(parts(train=600))
+    assert careful.certificate.attained
+    assert careful.certificate.deployed.success >= 0.97
+    assert STREAM.success(careful.hyper) >= 0.97
+    assert careful.hyper["step_size"] < bold.hyper["step_size"]
+
+
+def test_a_success_that_this_many_instances_cannot_certify_is_refused_with_the_number_that_can():
+    level = 0.01 * 0.2 / 2
+    with pytest.raises(DesignError, match=f"At least {int(np.ceil(np.log(level) / np.log(0.99)))} are needed"):
+        learned(min_success=0.99)
+    # One candidate of ten can be certified at a weight of a tenth.
+    ten = DiscreteMeasure.uniform({"step_size": np.geomspace(0.1, 1, 10)})
+    needed = int(np.ceil(np.log(level / 10) / np.log(0.95)))
+    with pytest.raises(DesignError, match=rf"At least {needed} are needed.*weight 0\.1"):
+        learned(parts(train=needed - 1), prior=ten, min_success=0.95)
+    learned(parts(train=needed), prior=ten, min_success=0.95)
+    with pytest.raises(DesignError, match="certify certainty"):
+        learned(min_success=1.0)
+
+
+def test_where_nothing_succeeds_the_certificate_says_so_and_what_to_do():
+    hopeless = Search({"step_size": pacopt.Interval(1e3, 1e6, log=True)}, candidates=16, explore=1, rounds=1)
+    certificate = learned(prior=hopeless).certificate
+    assert certificate.ever_succeeded == 0
+    assert certificate.deployed.risk == 1.0
+    assert certificate.deployed.success == 0.0
+    text = str(certificate)
+    assert "No candidate succeeded on any training instance" in text
+    assert "smaller step sizes" in text
+
+
+def test_instances_that_start_at_zero_are_counted_and_do_no_harm():
+    split = parts()
+    flat = Instances({"a": np.append(split.train.fields["a"], 0.0)})
+    result = learned(Split(split.prior, flat, split.test))
+    assert result.certificate.zero_starts == 1
+    assert "(1 of the training instances)" in str(result.certificate)
+    assert pacopt.audit(result.certificate, result.table).passed
+
+
+class Shifted(pacopt.AbstractProblem):
+    """Negative where the instance says so."""
+
+    def start(self, instance):
+        return jnp.zeros(())
+
+    def loss(self, x, instance):
+        return 0.5 * (x - 1.0) ** 2 + instance["shift"]
+
+
+@pytest.mark.parametrize(("part", "row"), [("prior", 2), ("train", 5), ("test", 1)])
+@pytest.mark.parametrize("shift", [-2.0, np.nan])
+def test_a_start_that_is_negative_or_nan_is_named_with_its_split(part, row, shift):
+    shifts = {name: np.arange(1.0, 11.0) + 100 * k for k, name in enumerate(("prior", "train", "test"))}
+    shifts[part][row] = shift
+    split = Split(**{name: Instances({"shift": values}) for name, values in shifts.items()})
+    with pytest.raises(TableError, match=f"In the {part} split: The start loss of instance {row} is"):
+        pacopt.learn(Shifted(), pacopt.GradientDescent(), split, steps=3, prior=QUICK)
+
+
+GARBAGE = [
+    ({"prior": 3}, PriorError, "prior is 3"),
+    ({"prior": lambda trials: None}, PriorError, "returned a NoneType"),
+    ({"prior": DiscreteMeasure.uniform({"rate": [1.0]})}, CandidatesError, "no hyperparameter 'rate'"),
+    ({"seed": -1}, PriorError, "seed is -1"),
+    ({"seed": 1.5}, PriorError, "seed is 1.5"),
+    ({"confidence": 1.0}, DesignError, "confidence is 1.0"),
+    ({"confidence": "high"}, DesignError, "confidence is 'high'"),
+    ({"min_success": 90}, DesignError, "min_success is 90"),
+    ({"target_ratio": 0.0}, DesignError, "target_ratio is 0.0"),
+    ({"target_ratio": "all"}, DesignError, "target_ratio is 'all'"),
+    ({"quantile_level": 1.0}, DesignError, "quantile_level is 1.0"),
+    ({"steps": 0}, AlgorithmError, "steps is 0"),
+    ({"curvature": 3.0}, AlgorithmError, "curvature"),
+    ({"truncation": 3.0}, DesignError, "A declaration is a Truncation"),
+    ({"success": lambda x, i: x}, ProblemError, "success predicate returns"),
+    ({"success": 3}, ProblemError, "success"),
+    ({"dtype": "int32"}, PacoptError, "dtype is 'int32'"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "match"), GARBAGE, ids=[str(next(iter(g[0]))) for g in GARBAGE])
+def test_garbage_is_refused_in_words(options, error, match):
+    with pytest.raises(error, match=match):
+        learned(**options)
+
+
+def test_a_class_in_place_of_an_object_and_a_table_in_place_of_a_split_are_refused():
+    with pytest.raises(ProblemError, match="Call the class"):
+        pacopt.learn(Slope, pacopt.GradientDescent(), parts(), steps=3)
+    with pytest.raises(AlgorithmError, match="Call the class"):
+        pacopt.learn(Slope(), pacopt.GradientDescent, parts(), steps=3)
+    with pytest.raises(SplitError, match="A Instances was given"):
+        pacopt.learn(Slope(), pacopt.GradientDescent(), STREAM.sample(10, 0), steps=3)

@@ -1,0 +1,250 @@
+"""A run is on the disk whole or not at all, and whatever happens to it is seen."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import pacopt
+from alone import run_alone
+from pacopt import Learned, LossTable, certify
+from pacopt.arrays import digest
+from pacopt.errors import StorageError
+from pacopt.runs import MANIFEST, _fingerprint, write_json, write_run
+from unit.test_learned import learn
+
+FILES = [
+    "certificate.json",
+    "code.json",
+    "code.npz",
+    "curves.npz",
+    "instances.npz",
+    "provenance.json",
+    "statement.txt",
+    "table.npz",
+    "test.npz",
+]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return learn().save(tmp_path_factory.mktemp("runs") / "run")
+
+
+@pytest.fixture
+def run(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "run")
+
+
+def resealed(run):
+    """The manifest written anew, by somebody who knows how."""
+    files = {name: _fingerprint(run / name) for name in FILES}
+    write_json(run / MANIFEST, {"schema": "pacopt.run/1", "files": files})
+    return run
+
+
+def test_a_run_holds_these_files_and_is_verified(saved):
+    assert sorted(path.name for path in saved.iterdir()) == sorted([*FILES, MANIFEST])
+    result = pacopt.verify(saved)
+    assert result.passed
+    assert result.compared > 100
+    assert "verified" in str(result)
+    certificate = (saved / "certificate.json").read_text()
+    assert json.dumps(json.loads(certificate), sort_keys=True, indent=1) + "\n" == certificate
+
+
+def test_verification_needs_no_jax(saved):
+    code = f"import sys, pacopt; print(pacopt.verify({str(saved)!r}).passed, {{'jax', 'equinox'}} & sys.modules.keys())"
+    assert run_alone(code) == "True set()\n"
+
+
+def test_an_existing_run_is_never_overwritten(saved, tmp_path):
+    learned = Learned.load(saved)
+    with pytest.raises(StorageError, match="exists"):
+        learned.save(saved)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StorageError, match="exists"):
+        learned.save(tmp_path / "file")
+    (tmp_path / "empty").mkdir()
+    learned.save(tmp_path / "empty")
+    assert pacopt.verify(tmp_path / "empty").passed
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_altered_truncated_or_missing_is_named(run, name):
+    path = run / name
+    content = path.read_bytes()
+    for damaged in (content[:-3], content[:-1] + bytes([content[-1] ^ 1]), b"", None):
+        if damaged is None:
+            path.unlink()
+        else:
+            path.write_bytes(damaged)
+        if damaged != content:
+            with pytest.raises(StorageError, match=name):
+                Learned.load(run)
+            result = pacopt.verify(run)
+            assert not result.passed
+            assert name in str(result)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": "pacopt.run/2", "files": {}}', '{"files": 3}'])
+def test_a_manifest_that_is_none_is_an_error(run, content):
+    (run / MANIFEST).write_text(content)
+    with pytest.raises(StorageError, match=r"schema|JSON"):
+        Learned.load(run)
+
+
+def test_a_manifest_cannot_point_outside_of_its_directory(run):
+    manifest = json.loads((run / MANIFEST).read_text())
+    manifest["files"]["../../etc/passwd"] = manifest["files"]["table.npz"]
+    write_json(run / MANIFEST, manifest)
+    with pytest.raises(StorageError, match="manifest"):
+        Learned.load(run)
+
+
+def test_a_directory_without_a_run_is_an_error(tmp_path):
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(StorageError, match="holds no run"):
+            pacopt.verify(place)
+        with pytest.raises(StorageError, match="holds no run"):
+            Learned.load(place)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 8])
+def test_a_process_killed_while_saving_leaves_no_run(saved, tmp_path, after):
+    """Killed by the system, without a chance to clean up, while the file number `after` is half written."""
+    script = f"""
+import os, signal
+import pacopt, pacopt.runs
+from pathlib import Path
+
+def dying(write, path):
+    write(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+original = pacopt.runs.write_run
+def write_run(directory, writers):
+    name = list(writers)[{after}]
+    write = writers[name]
+    return original(directory, writers | {{name: lambda path: dying(write, path)}})
+
+import pacopt.learned
+pacopt.learned.write_run = write_run
+pacopt.Learned.load({str(saved)!r}).save({str(tmp_path / "run")!r})
+"""
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert answer.returncode == -signal.SIGKILL, answer.stderr
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(StorageError, match="A save was interrupted"):
+        Learned.load(tmp_path / "run")
+    Learned.load(saved).save(tmp_path / "run")
+    assert pacopt.verify(tmp_path / "run").passed
+
+
+def test_a_writer_that_fails_leaves_nothing_behind(tmp_path):
+    def fails(path):
+        path.write_text("half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_run(tmp_path / "run", {"a.txt": lambda path: path.write_text("a"), "b.txt": fails})
+    assert os.listdir(tmp_path) == []
+
+
+def forged(run, change):
+    """A certificate altered in one place, with its own hash and the manifest made to fit."""
+    stored = json.loads((run / "certificate.json").read_text())
+    change(stored)
+    stored["design_hash"] = digest(stored["design"])
+    stored["hash"] = digest({key: value for key, value in stored.items() if key != "hash"})
+    write_json(run / "certificate.json", stored)
+    (run / "statement.txt").write_text(f"{pacopt.Certificate.from_dict(stored)}\n")
+    return resealed(run)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda c: c["deployed"].update(risk=c["deployed"]["risk"] * 0.999), "deployed.risk"),
+        (lambda c: c["deployed"].update(success=c["deployed"]["success"] + 1e-4), "deployed.success"),
+        (lambda c: c["deployed"]["hyper"].update(step_size=0.1), "deployed.hyper"),
+        (lambda c: c.update(confidence=0.999), "certificate"),
+        (lambda c: c.update(instances=15_000), "instances"),
+        (lambda c: c["posterior"].update(risk=c["posterior"]["risk"] * 0.999), "posterior.risk"),
+        (lambda c: c.update(ledger=c["ledger"][1:]), "ledger"),
+        (lambda c: c.update(zero_starts=3), "zero_starts"),
+    ],
+)
+def test_a_forged_number_is_found_whatever_the_hashes_say(run, change, match):
+    result = pacopt.verify(forged(run, change))
+    assert not result.passed
+    assert match in str(result)
+
+
+def test_words_that_do_not_fit_the_numbers_are_found(run):
+    text = (run / "statement.txt").read_text()
+    (run / "statement.txt").write_text(text.replace("With confidence 0.99 ", "With confidence 0.999 "))
+    assert "statement.txt" in str(pacopt.verify(resealed(run)))
+
+
+def test_other_instances_than_those_of_the_table_are_found(run):
+    instances = pacopt.Instances.load(run / "instances.npz")
+    pacopt.Instances({"a": instances.fields["a"] * 1.0001}).save(run / "instances.npz")
+    assert "instances.npz" in str(pacopt.verify(resealed(run)))
+
+
+def test_a_provenance_of_another_run_is_found(run):
+    provenance = json.loads((run / "provenance.json").read_text())
+    write_json(run / "provenance.json", provenance | {"steps": 500})
+    assert "different runs" in str(pacopt.verify(resealed(run)))
+
+
+def test_a_forged_table_shows_only_when_it_is_run_again(run):
+    """Everything made to fit: the one lie is in the losses, and only the code and the instances tell."""
+    learned = Learned.load(run)
+    table = LossTable(
+        learned.table.losses * 0.5, learned.table.start, learned.table.candidates, provenance=learned.table.provenance
+    )
+    certificate = certify(table, learned.certificate.design)
+    table.save(run / "table.npz")
+    write_json(run / "certificate.json", certificate.to_dict())
+    (run / "statement.txt").write_text(f"{certificate}\n")
+    resealed(run)
+    assert pacopt.verify(run).passed
+    result = pacopt.verify(run, rerun=20, seed=0)
+    assert not result.passed
+    assert "when run again" in str(result)
+
+
+def test_cells_run_again_agree_also_where_runs_failed_or_were_given_up(saved, tmp_path):
+    assert pacopt.verify(saved, rerun=50, seed=1).passed
+    assert pacopt.verify(saved, rerun=10**6).passed, "more than there are"
+    raced = learn(racing=True)
+    raced.save(tmp_path / "raced")
+    assert pacopt.verify(tmp_path / "raced", rerun=50, seed=2).passed
+
+
+def test_a_predicate_is_checked_where_it_is_given(tmp_path):
+    def near(x, instance):
+        return abs(x - 1.0) < 0.05
+
+    def far(x, instance):
+        return abs(x - 1.0) > 0.05
+
+    learn(success=near).save(tmp_path / "run")
+    assert pacopt.verify(tmp_path / "run", rerun=30, seed=0, success=near).passed
+    assert not pacopt.verify(tmp_path / "run", rerun=30, seed=0, success=far).passed
+    assert pacopt.verify(tmp_path / "run", rerun=30, seed=0).passed
+
+
+def test_nothing_in_a_run_is_pickled(saved):
+    for path in saved.glob("*.npz"):
+        for array in np.load(path, allow_pickle=False).values():
+            assert array.dtype.kind in "biufU"
