@@ -86,16 +86,16 @@ def audit(certificate: Stored | dict[str, Any], table: LossTable) -> Audit:
 def _impossible(stored: dict[str, Any]) -> Disagreement | None:
     """The first part of the design that no certificate may have."""
     design, shares = stored["design"], stored["design"]["shares"]
-    pi, w = np.array(design["weights"], dtype=float), np.array(design["t_grid"]["weights"], dtype=float)
+    pi, w = _weights(design), np.array(design["t_grid"]["weights"], dtype=float)
     t, cut = np.array(design["t_grid"]["points"], dtype=float), design["truncation"]
     parts = (shares["risk"], shares["success"], shares["quantile"])
     moment = None if cut is None else cut["second_moment"]
     absolute = shares["absolute"]
-    known = {"candidates", "quantile_level", "shares", "t_grid", "target_ratio", "truncation", "weights"}
+    known = {"candidates", "log_weights", "quantile_level", "shares", "t_grid", "target_ratio", "truncation"}
     rules = {
         "confidence": (0 < stored["confidence"] < 1, "a number between 0 and 1"),
         "design": (set(design) == known, f"exactly {', '.join(sorted(known))}"),
-        "design.weights": (pi.min() >= 0 and abs(pi.sum() - 1) < 1e-9, "weights that sum to one"),
+        "design.log_weights": (pi.min() >= 0 and abs(pi.sum() - 1) < 1e-9, "weights that sum to one"),
         "design.t_grid.points": (t.min() > 0 and t.max() < 1, "numbers between 0 and 1"),
         "design.t_grid.weights": (w.min() > 0 and abs(w.sum() - 1) < 1e-9, "positive weights that sum to one"),
         "design.shares": (min(parts) > 0 and absolute >= 0 and sum(parts) + absolute <= 1 + 1e-9, "shares of one"),
@@ -114,6 +114,11 @@ def _impossible(stored: dict[str, Any]) -> Disagreement | None:
                 value = value[key]
             return Disagreement(f"certificate.{name}", value, needed)
     return None
+
+
+def _weights(design: dict[str, Any]) -> np.ndarray:
+    """The prior weights, from logarithms in which null stands for no weight."""
+    return np.array([0.0 if weight is None else np.exp(weight) for weight in design["log_weights"]])
 
 
 #: What every certificate rests on, written out once more.
@@ -148,7 +153,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     """
     design = stored["design"]
     epsilon, shares = 1 - stored["confidence"], design["shares"]
-    pi = np.array(design["weights"])
+    pi = _weights(design)
     pi = pi / pi.sum()
     t, w = np.array(design["t_grid"]["points"]), np.array(design["t_grid"]["weights"])
     rows, n = table.shape

@@ -1,7 +1,9 @@
 """The command line. Nothing heavy is imported before a command needs it."""
 
 import sys
-from typing import Annotated
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -9,6 +11,9 @@ from rich.table import Table
 
 from pacopt._version import __version__
 from pacopt.errors import PacoptError
+
+if TYPE_CHECKING:
+    from pacopt.comparison import Comparison
 
 app = typer.Typer(
     help="Learn the hyperparameters of an optimization algorithm, with a certificate for unseen instances.",
@@ -33,30 +38,47 @@ def root(
 
 
 @app.command()
-def demo(seed: Annotated[int, typer.Option(min=0, help="Draws another family of problems.")] = 0) -> None:
-    """Learn heavy-ball on the paper's random quadratics, certify it, and compare it with the textbook."""
+def demo(
+    seed: Annotated[int, typer.Option(min=0, help="Draws another family of problems.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where to save the run; numbered if it exists.")] = Path("runs/demo"),
+) -> None:
+    """Learn heavy-ball on the paper's random quadratics, certify it, save the run, and verify it."""
     from rich.progress import Progress
 
-    from pacopt.demo import CANDIDATES, STEPS, TEST, TRAIN, run_demo
+    from pacopt.demo import run_demo
+    from pacopt.verification import verify
 
     console = Console()
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"{CANDIDATES} candidates on {TRAIN} instances")
-        result = run_demo(seed=seed, progress=lambda done, total: bar.update(task, completed=done, total=total))
+        stages = {"prior": bar.add_task("search on the prior split"), "train": bar.add_task("training split")}
+        learned = run_demo(
+            seed=seed, progress=lambda stage, done, total: bar.update(stages[stage], completed=done, total=total)
+        )
+    console.print(str(learned.certificate), markup=False, highlight=False)
+    if learned.comparison is not None:
+        console.print(_view(learned.comparison))
+    place = learned.save(_free(out))
+    console.print(f"{verify(place)}", markup=False, highlight=False)
 
-    console.print(str(result.certificate), markup=False, highlight=False)
-    agreed = f"all {result.audit.compared} numbers agree" if result.audit.passed else f"{result.audit.disagreement}"
-    console.print(f"Recomputed from the loss table by independent code: {agreed}.\n", markup=False, highlight=False)
 
-    view = Table(title=f"{TEST} test instances, {STEPS} steps: final loss relative to the start")
-    for heading in ("", "step size", "momentum"):
+def _view(comparison: "Comparison") -> Table:
+    """A comparison as a table for the terminal."""
+    view = Table(title=f"{comparison.instances} test instances: final loss relative to the start")
+    names = list(comparison.rows[0].hyper)
+    for heading in ("", *names):
         view.add_column(heading)
     for heading in ("mean", "median", "success"):
         view.add_column(heading, justify="right")
-    for row in result.rows:
+    for row in comparison.rows:
         numbers = (f"{row.mean:.4f}", f"{row.median:.4f}", f"{row.success:.1%}")
-        view.add_row(row.name, f"{row.hyper['step_size']:.3e}", f"{row.hyper['momentum']:.4f}", *numbers)
-    console.print(view)
+        view.add_row(row.name, *(f"{row.hyper[name]:.4g}" for name in names), *numbers)
+    return view
+
+
+def _free(place: Path) -> Path:
+    """This path, or the first of its numbered siblings that does not exist."""
+    numbered = (place.with_name(f"{place.name}-{number}") for number in count(2))
+    return next(path for path in chain([place], numbered) if not path.exists())
 
 
 def main() -> None:

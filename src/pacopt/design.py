@@ -107,7 +107,7 @@ class Design:
         return Design(prior, t_grid=grid, **options)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON value with everything in it."""
+        """A JSON value with everything in it; a candidate without weight has the log-weight null."""
         return {
             "candidates": {name: values.tolist() for name, values in self.prior.support.items()},
             "quantile_level": self.quantile_level,
@@ -115,14 +115,17 @@ class Design:
             "t_grid": {"points": self.t_grid.points.tolist(), "weights": self.t_grid.weights.tolist()},
             "target_ratio": self.target_ratio,
             "truncation": None if self.truncation is None else asdict(self.truncation),
-            "weights": self.prior.weights.tolist(),
+            "log_weights": [weight if weight > -np.inf else None for weight in self.prior.log_weights.tolist()],
         }
 
     @staticmethod
     def from_dict(value: dict[str, Any]) -> "Design":
         """The design that `to_dict` described."""
         return Design(
-            prior=DiscreteMeasure.of(value["candidates"], value["weights"]),
+            prior=DiscreteMeasure(
+                value["candidates"],
+                np.array([-np.inf if weight is None else weight for weight in value["log_weights"]]),
+            ),
             t_grid=Grid(**value["t_grid"]),
             target_ratio=value["target_ratio"],
             quantile_level=value["quantile_level"],

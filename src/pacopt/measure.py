@@ -50,7 +50,10 @@ class DiscreteMeasure:
                 "Divide them by their sum before the training instances are looked at.",
             )
         object.__setattr__(self, "support", MappingProxyType(support))
-        object.__setattr__(self, "log_weights", frozen(log_weights - total))
+        # Left alone where they are normalised, so that what was stored comes back bit for bit.
+        object.__setattr__(
+            self, "log_weights", frozen(log_weights if abs(total) < 1e-14 * len(log_weights) else log_weights - total)
+        )
 
     @staticmethod
     def of(support: Mapping[str, Any], weights: Any) -> "DiscreteMeasure":

@@ -117,8 +117,8 @@ def forged(stored, **changes):
     ("changes", "name"),
     [
         ({"shares": {"risk": 80.0, "success": 0.2, "quantile": 0.2, "absolute": 0.2}}, "shares"),
-        ({"weights": [-2.0, 2.0, 1.0, 0, 0, 0, 0, 0]}, "weights"),
-        ({"weights": [0.4] * 8}, "weights"),
+        ({"log_weights": [0.7, 0.0, -1.0, None, None, None, None, None]}, "log_weights"),
+        ({"log_weights": [-1.0] * 8}, "log_weights"),
         ({"t_grid": {"points": [0.5, 0.9], "weights": [1.0, 1.0]}}, "t_grid.weights"),
         ({"t_grid": {"points": [0.5, 1.5], "weights": [0.5, 0.5]}}, "t_grid.points"),
         ({"target_ratio": 50.0}, "target_ratio"),

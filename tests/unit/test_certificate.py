@@ -275,3 +275,15 @@ def test_the_text_of_an_estimate_never_says_guarantee():
     from pacopt.papers import plug_in_bound
 
     assert "guarantee" not in repr(plug_in_bound(make(failures=0.0))).lower()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_stored_design_comes_back_bit_for_bit(seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.full(int(rng.integers(1, 300)), 0.3))
+    weights[rng.random(len(weights)) < 0.1] = 0.0
+    weights = weights / weights.sum() if weights.sum() else np.full(len(weights), 1 / len(weights))
+    design = Design(DiscreteMeasure.of({"candidate": np.arange(len(weights))}, weights))
+    again = Design.from_dict(json.loads(json.dumps(design.to_dict())))
+    assert again.hash == design.hash
+    assert np.array_equal(again.prior.log_weights, design.prior.log_weights)
