@@ -4,7 +4,9 @@ import doctest
 import importlib
 import pkgutil
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,9 +23,10 @@ MODULES = [info.name for info in pkgutil.walk_packages(pacopt.__path__, "pacopt.
 def test_the_python_of_a_page_runs_as_printed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    namespace = {"__name__": page.stem}
+    script = ModuleType(page.stem)  # a page is a script: its classes can be found again by name
+    monkeypatch.setitem(sys.modules, page.stem, script)
     for block in blocks:
-        exec(compile(block, str(page), "exec"), namespace)
+        exec(compile(block, str(page), "exec"), script.__dict__)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -19,6 +19,8 @@ from pacopt.trials import Trials
 SIGMA = 0.1
 #: A strategy with fewer points at a time has nothing to estimate a covariance from.
 LEAST = 16
+#: Points closer than this part of the domain to one that failed are as unsafe as it is.
+NEAR = 1e-4
 #: Beyond this many decades above the start a run is as bad as one that overflows.
 DECADES = 300.0
 
@@ -30,8 +32,8 @@ class Search:
     `explore` rounds of points spread evenly over the domain (Sobol), then `rounds` rounds of an evolution strategy
     (CMA-ES, Hansen 2016, as in the package `cmaes`) that starts from the best of them. The best points of all rounds
     become the candidates, and with them a ladder of slower and safer ones. Half of the weight goes to the favourite,
-    most of the rest to a Gibbs measure of the prior split. If `min_success` is asked for, points that succeed often
-    enough come before those that do not, and the ladder takes the place of the Gibbs measure.
+    the rest to a Gibbs measure of the prior split and to the ladder, in equal parts, and a little to everybody. If
+    `min_success` is asked for, points that succeed often enough come before those that do not.
 
     A hyperparameter that `domain` does not name is searched in the domain of the algorithm.
     """
@@ -69,7 +71,7 @@ class Search:
             strategy.tell(list(zip(asked, scores[-1], strict=True)))
 
         order = np.argsort(np.concatenate(scores), kind="stable")
-        rungs = ladder(np.concatenate(points), tables, trials, max(1, self.candidates // 4))
+        rungs = ladder(np.concatenate(points), tables, trials, max(1, self.candidates // 8))
         # The favourite first, then the ladder, then the best of the others, none of them twice.
         order = np.concatenate([order[:1], rungs, order])
         chosen = order[np.sort(np.unique(order, return_index=True)[1])][: self.candidates]
@@ -105,13 +107,15 @@ def ladder(points: np.ndarray, tables: Sequence[LossTable], trials: Trials, most
     speed = np.concatenate([table.safeguarded().mean(axis=1) for table in tables])
     success = np.concatenate([table.successes(trials.target_ratio).mean(axis=1) for table in tables])
     failed = points[success < 1.0]
-    distance = np.asarray(cKDTree(failed).query(points)[0]) if len(failed) else np.zeros(len(points))
+    distance = np.asarray(cKDTree(failed).query(points)[0]) if len(failed) else np.ones(len(points))
+    # Decades of distance, so that rungs are close to each other where failures are near.
+    safety = success + np.log10(np.maximum(distance / NEAR, 1.0))
     able = np.flatnonzero(success >= min(trials.min_success or 0.0, success.max()))
-    by_safety = able[np.lexsort((speed[able], -distance[able], -success[able]))]
+    by_safety = able[np.lexsort((speed[able], -safety[able]))]
     leading = np.minimum.accumulate(speed[by_safety])
     front = by_safety[speed[by_safety] < np.append(np.inf, leading[:-1])][::-1]
-    wanted = np.linspace(speed[front[0]], speed[front[-1]], most)
-    nearest = np.abs(speed[front][None] - wanted[:, None]).argmin(axis=1)
+    wanted = np.linspace(safety[front[0]], safety[front[-1]], most)
+    nearest = np.abs(safety[front][None] - wanted[:, None]).argmin(axis=1)
     rungs: np.ndarray = front[np.unique(nearest)]
     return rungs
 
@@ -119,13 +123,11 @@ def ladder(points: np.ndarray, tables: Sequence[LossTable], trials: Trials, most
 def weigh(table: LossTable, rungs: Bool[np.ndarray, " hyper"], trials: Trials) -> DiscreteMeasure:
     """Informed weights; the first candidate is the favourite.
 
-    Where a success probability is asked for, its rivals are the rungs of the ladder: which of them can be certified to
-    succeed so often will only show. Otherwise a rival is whoever did nearly as well.
+    Its rivals are those that did nearly as well, and the rungs of the ladder, in case that it fails more often than the
+    prior split shows.
     """
-    if trials.min_success is not None:
-        rivals = DiscreteMeasure.uniform(table.candidates).restrict(rungs)
-    else:
-        price = np.log(1 / (FAVOURITE * trials.epsilon * trials.shares.risk))
-        t = float(informed_grid(table.safeguarded()[0], train=trials.train, price=price).points[1])
-        rivals = tempered(table, t)
+    price = np.log(1 / (FAVOURITE * trials.epsilon * trials.shares.risk))
+    t = float(informed_grid(table.safeguarded()[0], train=trials.train, price=price).points[1])
+    climbers = DiscreteMeasure.uniform(table.candidates).restrict(rungs)
+    rivals = DiscreteMeasure.of(table.candidates, (tempered(table, t).weights + climbers.weights) / 2)
     return informed_weights(0, rivals)
