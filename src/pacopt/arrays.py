@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,17 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         return arrays
     except FileNotFoundError:
         raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError, AttributeError, MemoryError) as error:
+    except (
+        ValueError,
+        OSError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        AttributeError,
+        MemoryError,
+        RuntimeError,
+    ) as error:
         raise StorageError(
             f"{os.fspath(path)} could not be read as an npz archive: {error}.",
             "An npz archive of plain numeric arrays is needed.",

@@ -60,7 +60,10 @@ class Comparison:
 
     def __getitem__(self, name: str) -> Row:
         """The row of this name."""
-        return next(row for row in self.rows if row.name == name)
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"There is no row {name!r}; there are {', '.join(row.name for row in self.rows)}.")
 
     def __contains__(self, name: object) -> bool:
         return any(row.name == name for row in self.rows)

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from pacopt._version import __version__
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.arrays import load_npz, save_npz
-from pacopt.certificate import Certificate
+from pacopt.certificate import Certificate, table_hash
 from pacopt.comparison import Comparison, Curves
+from pacopt.engines.provenance import described
 from pacopt.engines.solving import Solution
 from pacopt.engines.storing import restored, stored
 from pacopt.engines.traced import Traced
-from pacopt.errors import CandidatesError, InstancesError, StorageError, suggest
+from pacopt.errors import CandidatesError, InstancesError, PacoptError, StorageError, suggest
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -43,7 +45,7 @@ class Learned:
     @property
     def hyper(self) -> dict[str, float]:
         """The deployed hyperparameters."""
-        return dict(self.certificate.deployed.hyper)
+        return self.table.hyper(self.certificate.deployed.index)
 
     @property
     def posterior(self) -> DiscreteMeasure:
@@ -61,6 +63,10 @@ class Learned:
 
     def sample(self, *, seed: int | None = None) -> dict[str, float]:
         """Hyperparameters drawn from the posterior: draw anew for each instance, `solve(instance, sample())`."""
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+            raise CandidatesError(
+                f"seed is {seed!r}.", "A seed is a whole number, not negative.", "", "Leave it out for a new draw."
+            )
         weights = self.posterior.weights
         index = np.random.default_rng(seed).choice(len(weights), p=weights / weights.sum())
         return self.table.hyper(int(index))
@@ -74,7 +80,7 @@ class Learned:
         if self.engine is None:
             raise StorageError(
                 f"The code of {self.provenance['problem']['class']} and {self.provenance['algorithm']['class']} was "
-                "not found as it was when this was learned.",
+                f"not found as it was when this was learned, with pacopt {self.provenance['versions']['pacopt']}.",
                 "To solve an instance, the problem and the algorithm themselves are needed.",
                 "A certificate speaks of the code that it was made with and of no other.",
                 "Import them before loading, or pass them: Learned.load(directory, problem=..., algorithm=...).",
@@ -121,43 +127,45 @@ class Learned:
         what it was, or as they are given here.
         """
         files = checked_files(directory)
-        provenance = read_json(files["provenance.json"])
-        code, arrays = read_json(files["code.json"]), load_npz(files["code.npz"])
-        found: dict[str, Any] = {}
-        for part, base, given in (("problem", AbstractProblem, problem), ("algorithm", AbstractAlgorithm, algorithm)):
-            if given is not None:
-                _refuse_changed(part, given, provenance[part])
-            found[part] = given or restored(code.get(part), arrays, part, base, provenance[part])
-        whole = found["problem"] is not None and found["algorithm"] is not None
-        engine = Traced(**found, steps=provenance["steps"], dtype=provenance["precision"]) if whole else None
-        test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
-        return Learned(
-            certificate=Certificate.from_dict(read_json(files["certificate.json"])),
-            table=LossTable.load(files["table.npz"]),
-            test=test,
-            curves=None if test is None else Curves(tuple(test.provenance["rows"]), **load_npz(files["curves.npz"])),
-            engine=engine,
-            train=Instances.load(files["instances.npz"]) if "instances.npz" in files else None,
-            provenance=provenance,
-        )
+        try:
+            loaded = _read(files, problem, algorithm)
+            fits = table_hash(loaded.table) == loaded.certificate.table_hash
+        except PacoptError:
+            raise
+        except Exception as error:  # whatever a file holds that no run would
+            raise StorageError(
+                f"{os.fspath(directory)} could not be read ({type(error).__name__}: {error}).",
+                "The files of one run are needed, as they were saved.",
+                "",
+                "Restore the directory from a copy, or learn again.",
+            ) from error
+        if not fits:
+            raise StorageError(
+                f"{os.fspath(directory)} holds a certificate and the table of another run.",
+                "A certificate is read with the table that it was made of.",
+                "Its numbers say nothing about another one.",
+                "Restore the directory from a copy, or learn again.",
+            )
+        return loaded
 
-    def _candidate(self, hyper: Mapping[str, float]) -> dict[str, float]:
+    def _candidate(self, hyper: Any) -> dict[str, float]:
         candidates = self.table.candidates
-        if hyper.keys() == candidates.keys():
-            match = np.all([values == hyper[name] for name, values in candidates.items()], axis=0)
+        if isinstance(hyper, Mapping) and hyper.keys() == candidates.keys():
+            match = np.all([np.equal(values, np.ravel(hyper[name])[:1]) for name, values in candidates.items()], axis=0)
             if match.any():
                 return self.table.hyper(int(np.argmax(match)))
         raise CandidatesError(
-            f"{dict(hyper)} is none of the {self.table.shape[0]} candidates.",
+            f"{hyper!r} is none of the {self.table.shape[0]} candidates.",
             "Hyperparameters to solve with come from the certificate, from sample() or from the frontier.",
             "The certificate covers the candidates of its design and nothing between them.",
             "Leave `hyper` out for the deployed ones.",
         )
 
-    def _checked(self, instance: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def _checked(self, instance: Any) -> dict[str, np.ndarray]:
+        """One instance with the fields, shapes and number types of those that were learned from."""
         expected = self.provenance["fields"]
         if not isinstance(instance, Mapping) or instance.keys() != expected.keys():
-            names = sorted(instance) if isinstance(instance, Mapping) else []
+            names = sorted(map(str, instance)) if isinstance(instance, Mapping) else []
             unknown = [name for name in names if name not in expected]
             raise InstancesError(
                 f"An instance with {', '.join(names) or 'no fields'} was given."
@@ -167,22 +175,47 @@ class Learned:
                 "",
                 f"For {unknown[0]!r}: {suggest(unknown[0], expected)}" if unknown else "Use instances[0], for example.",
             )
-        row = Instances({name: np.asarray(array)[None] for name, array in instance.items()})
+        row = Instances({name: np.expand_dims(np.asanyarray(array), 0) for name, array in instance.items()})
+        checked = {}
         for name, array in row.fields.items():
-            wanted = expected[name][expected[name].index("[") :]
-            if str(list(array.shape[1:])) != wanted:
+            kind, _, shape = expected[name].partition("[")
+            if str(list(array.shape[1:])) != f"[{shape}" or not np.can_cast(array.dtype, np.dtype(kind), "same_kind"):
                 raise InstancesError(
-                    f"{name!r} has shape {list(array.shape[1:])}.",
-                    f"The instances that were learned from have {wanted}.",
+                    f"{name!r} is {array.dtype}{list(array.shape[1:])}.",
+                    f"The instances that were learned from have {expected[name]}.",
                     "The certificate speaks of new instances from the same distribution.",
                     "Pass one instance, without the leading axis.",
                 )
-        return row[0]
+            checked[name] = array[0].astype(kind)
+        return checked
+
+
+def _read(files: Mapping[str, Path], problem: Any, algorithm: Any) -> Learned:
+    """The value of checked files; whatever is wrong inside of them raises something."""
+    provenance = read_json(files["provenance.json"])
+    code, arrays = read_json(files["code.json"]), load_npz(files["code.npz"])
+    found: dict[str, Any] = {}
+    for part, base, given in (("problem", AbstractProblem, problem), ("algorithm", AbstractAlgorithm, algorithm)):
+        if given is not None:
+            _refuse_changed(part, given, provenance[part])
+        found[part] = given or restored(code.get(part), arrays, part, base, provenance[part])
+    # Another version may run the same classes in another way.
+    same = provenance["versions"]["pacopt"] == __version__
+    whole = same and found["problem"] is not None and found["algorithm"] is not None
+    engine = Traced(**found, steps=provenance["steps"], dtype=provenance["precision"]) if whole else None
+    test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
+    return Learned(
+        certificate=Certificate.from_dict(read_json(files["certificate.json"])),
+        table=LossTable.load(files["table.npz"]),
+        test=test,
+        curves=None if test is None else Curves(tuple(test.provenance["rows"]), **load_npz(files["curves.npz"])),
+        engine=engine,
+        train=Instances.load(files["instances.npz"]) if "instances.npz" in files else None,
+        provenance=provenance,
+    )
 
 
 def _refuse_changed(part: str, given: Any, provenance: Mapping[str, str]) -> None:
-    from pacopt.engines.provenance import described
-
     now = described(given)
     changed = [key for key in ("class", "fields", "source") if now[key] != provenance[key]]
     if changed:

@@ -18,10 +18,11 @@ from pacopt.certificate import certify, check_request
 from pacopt.comparison import Curves, recorded_steps
 from pacopt.design import Design, Shares
 from pacopt.engines.cell import Success
-from pacopt.engines.checks import check_kinds
+from pacopt.engines.checks import check_kinds, checked_domain
 from pacopt.engines.curvature import estimated_curvature
+from pacopt.engines.reading import as_seen
 from pacopt.engines.traced import Traced
-from pacopt.errors import DesignError, PacoptError, PriorError, SplitError
+from pacopt.errors import AlgorithmError, DesignError, PacoptError, PriorError, SplitError
 from pacopt.instances import Instances
 from pacopt.learned import Learned
 from pacopt.loss_table import LossTable
@@ -30,7 +31,7 @@ from pacopt.measure import DiscreteMeasure
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
 from pacopt.racing import race
-from pacopt.splits import Split
+from pacopt.splits import Split, refuse_repeats
 from pacopt.trials import Trials
 
 #: A function of the prior split, or candidates with weights that were fixed without any instances.
@@ -78,13 +79,15 @@ def learn(
     """
     engine = Traced(problem, algorithm, steps, dtype, success)
     check_request(confidence, min_success)
-    _check(split, seed)
+    confidence, min_success = float(confidence), None if min_success is None else float(min_success)
+    seed = _check(split, seed, progress)
     check_kinds(problem, algorithm, split.train)
-    domain = type(algorithm).hyperparameters
+    domain = checked_domain(algorithm)
     middle = {name: interval.at(np.array([0.5])) for name, interval in domain.items()}
-    engine.prepare(middle, split.train)  # refuses what can be refused before anything runs
-    if curvature is not None:
-        curvature = checked_curvature(curvature)
+    first = engine.prepare(middle, split.train)  # refuses what can be refused before anything runs
+    refuse_repeats(split, partial(as_seen, first.cell, middle, dtype=first.dtype))
+    mu_L = _curvature(problem, algorithm, curvature, split.prior, first.dtype)
+    standard = _standard(algorithm, mu_L)
     shares = Shares() if truncation is None else Shares(0.4, 0.2, 0.2, 0.2)
     draft = Design(
         DiscreteMeasure.uniform(middle),
@@ -123,12 +126,8 @@ def learn(
     certificate = certify(table, design, confidence=confidence, min_success=min_success)
 
     rows = {"learned": certificate.deployed.hyper}
-    mu_L = curvature
-    if isinstance(algorithm, AbstractStandardHyper):
-        if mu_L is None and len(split.prior):
-            mu_L = estimated_curvature(problem, split.prior)
-        if mu_L is not None:
-            rows["standard"] = algorithm.standard(*mu_L)
+    if standard is not None:
+        rows["standard"] = standard
     rows["prior median"] = table.hyper(_median(table, measure))
     test, curves = _evaluated(engine, rows, split.test)
     about = {
@@ -136,7 +135,7 @@ def learn(
         "confidence": confidence,
         "curvature": None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None},
         "hardware": {"cores": cores(), "machine": platform.machine(), "system": platform.system()},
-        "prior": repr(prior) if prior is not None else repr(Search()),
+        "prior": _name(Search() if prior is None else prior),
         "seed": seed,
     }
     about["versions"] = {**about["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
@@ -149,6 +148,41 @@ def _follow(
     """All candidates on all instances."""
     table: LossTable = run(candidates, instances)
     return replace(table, provenance={**table.provenance, **provenance})
+
+
+def _name(prior: Any) -> str:
+    """What a prior is called, the same in every process."""
+    if isinstance(prior, DiscreteMeasure):
+        return f"{len(prior)} candidates given"
+    return f"{prior.__module__}:{prior.__qualname__}" if hasattr(prior, "__qualname__") else repr(prior)
+
+
+def _curvature(
+    problem: AbstractProblem, algorithm: AbstractAlgorithm, given: Any, prior: Instances, dtype: np.dtype[Any]
+) -> tuple[float, float] | None:
+    if given is not None:
+        return checked_curvature(given)
+    if isinstance(algorithm, AbstractStandardHyper) and len(prior):
+        return estimated_curvature(problem, prior, dtype)
+    return None
+
+
+def _standard(algorithm: AbstractAlgorithm, mu_L: tuple[float, float] | None) -> dict[str, float] | None:
+    """What theory recommends; None where there is none, or none that is finite."""
+    if mu_L is None or not isinstance(algorithm, AbstractStandardHyper):
+        return None
+    with np.errstate(all="ignore"):
+        hyper = algorithm.standard(*mu_L)
+    names = type(algorithm).hyperparameters.keys()
+    if not isinstance(hyper, Mapping) or hyper.keys() != names:
+        raise AlgorithmError(
+            f"{type(algorithm).__name__}.standard returns {hyper!r}.",
+            f"It returns a number for each of {', '.join(names)}.",
+            "",
+            "Return a dict with these names.",
+        )
+    values = {name: float(value) for name, value in hyper.items()}
+    return values if np.isfinite(list(values.values())).all() else None
 
 
 def _measure(prior: Any, trials: Trials) -> DiscreteMeasure:
@@ -204,7 +238,7 @@ def _named(part: str) -> Iterator[None]:
         raise type(error)(f"In the {part} split: {error.found}", error.needed, error.why, error.remedy) from error
 
 
-def _check(split: Any, seed: Any) -> None:
+def _check(split: Any, seed: Any, progress: Any) -> int:
     if not isinstance(split, Split):
         raise SplitError(
             f"A {type(split).__name__} was given.",
@@ -214,6 +248,14 @@ def _check(split: Any, seed: Any) -> None:
         )
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**31:
         raise PriorError(f"seed is {seed!r}.", "A seed is a whole number from 0 to 2^31 - 1.", "", "Use seed=0.")
+    if progress is not None and not callable(progress):
+        raise PriorError(
+            f"progress is {progress!r}.",
+            "It is a function of the stage, the cells that are finished, and all cells.",
+            "",
+            "Leave it out, or pass progress=print.",
+        )
+    return int(seed)
 
 
 def _refuse_unreachable(min_success: float | None, train: int, level: float, weight: float) -> None:

@@ -32,7 +32,15 @@ class DiscreteMeasure:
     def __post_init__(self) -> None:
         """Check and freeze."""
         log_weights = frozen(self.log_weights, np.float64)
-        support = {name: frozen(values, np.float64) for name, values in self.support.items()}
+        try:
+            support = {name: frozen(values, np.float64) for name, values in self.support.items()}
+        except (TypeError, ValueError, AttributeError) as error:
+            raise MeasureError(
+                f"The candidates are no numbers by name: {error}.",
+                "A measure sits on candidates given as one list of numbers for each hyperparameter.",
+                "",
+                'Use a mapping such as {"step_size": [0.1, 0.2]}.',
+            ) from error
         for name, values in support.items():
             if values.shape != log_weights.shape or values.ndim != 1:
                 raise MeasureError(
@@ -73,7 +81,9 @@ class DiscreteMeasure:
     @staticmethod
     def uniform(support: Mapping[str, Any]) -> "DiscreteMeasure":
         """Equal weights."""
-        count = len(next(iter(support.values())))
+        count = len(next(iter(support.values()))) if support else 0
+        if not count:
+            raise MeasureError("There are no candidates.", "A measure has at least one candidate.", "", "Name some.")
         return DiscreteMeasure(support, np.full(count, -np.log(count)))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from pacopt.errors import PacoptError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.trials import Run
@@ -44,7 +45,11 @@ def race(
     ends = [end for part in STAGES if (end := int(columns * part)) >= LEAST]
     looks = []
     for first, last in zip([0, *ends], [*ends, columns], strict=True):
-        part = run({name: values[alive] for name, values in candidates.items()}, instances[first:last])
+        try:
+            part = run({name: values[alive] for name, values in candidates.items()}, instances[first:last])
+        except PacoptError as error:
+            where = f"In a race, counted from instance {first} on and among the {len(alive)} candidates left: "
+            raise type(error)(where + error.found, error.needed, error.why, error.remedy) from error
         cells = np.ix_(alive, np.arange(first, last))
         losses[cells], start[first:last], missing[cells] = part.losses, part.start, False
         if part.success is not None:

@@ -14,6 +14,8 @@ from pacopt.errors import StorageError
 #: The version of the stored form.
 SCHEMA = "pacopt.run/1"
 MANIFEST = "manifest.json"
+#: Without these there is no run.
+REQUIRED = {"certificate.json", "code.json", "code.npz", "provenance.json", "statement.txt", "table.npz"}
 
 #: Writes one file.
 Writer = Callable[[Path], None]
@@ -24,8 +26,20 @@ def write_run(directory: str | os.PathLike[str], writers: Mapping[str, Writer]) 
 
     Whatever interrupts this leaves no directory of that name; an existing one is never touched.
     """
-    target = Path(directory)
+    target = checked_path(directory)
     _refuse_existing(target)
+    try:
+        return _write(target, writers)
+    except OSError as error:
+        raise StorageError(
+            f"{target} could not be written: {error}.",
+            "A run is written to a new directory in a place where files can be made.",
+            "",
+            "Choose another place, or make room.",
+        ) from error
+
+
+def _write(target: Path, writers: Mapping[str, Writer]) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.parent / f".{target.name}.{secrets.token_hex(4)}.part"
     part.mkdir()
@@ -51,7 +65,7 @@ def checked_files(directory: str | os.PathLike[str]) -> dict[str, Path]:
     The hashes are not signed: they show accidents (a truncated copy, a stray edit), not a forgery by somebody who
     writes the manifest anew.
     """
-    target = Path(directory)
+    target = checked_path(directory)
     problems = damage(target)
     if problems:
         raise StorageError(
@@ -67,11 +81,11 @@ def damage(directory: Path) -> list[str]:
     """What is not as the manifest says, file by file; raises if there is no run at all."""
     problems = []
     for name, expected in _manifest(directory).items():
-        path = directory / name
-        if not path.is_file():
+        try:
+            found = _fingerprint(directory / name)
+        except OSError:
             problems.append(f"{name} is missing")
             continue
-        found = _fingerprint(path)
         if found["bytes"] != expected["bytes"]:
             problems.append(f"{name} has {found['bytes']} bytes and had {expected['bytes']} when it was saved")
         elif found != expected:
@@ -79,22 +93,37 @@ def damage(directory: Path) -> list[str]:
     return problems
 
 
+def checked_path(directory: Any) -> Path:
+    """The path of a run."""
+    if not isinstance(directory, str | os.PathLike) or not os.fspath(directory) or "\0" in str(directory):
+        raise StorageError(f"{directory!r} was given.", "The path of a directory is needed.", "", 'Use "runs/mine".')
+    return Path(directory)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Canonical JSON: sorted keys, one entry on a line, no NaN; equal values give equal bytes."""
-    path.write_text(json.dumps(value, sort_keys=True, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(_canonical(value), encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
-    """The value of a JSON file."""
+    """The value of a file written by `write_json`; one in another form is refused, as it may say two things at once."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(text)
+        if text != _canonical(value):
+            raise ValueError("it is not in the form in which pacopt writes it")
+        return value
+    except (OSError, ValueError, RecursionError) as error:
         raise StorageError(
             f"{path} could not be read as JSON: {error}.",
             "The file that was saved is needed.",
             "",
             "Restore it from a copy, or learn again.",
         ) from error
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 
 def _manifest(directory: Path) -> dict[str, dict[str, Any]]:
@@ -111,13 +140,14 @@ def _manifest(directory: Path) -> dict[str, dict[str, Any]]:
     value = read_json(directory / MANIFEST)
     try:
         schema, files = value["schema"], value["files"]
-        whole = all(Path(name).name == name and {"bytes", "blake2b"} == set(files[name]) for name in files)
+        listed = all(Path(name).name == name and files[name].keys() == {"bytes", "blake2b"} for name in files)
+        whole = listed and files.keys() >= REQUIRED
     except (KeyError, TypeError, AttributeError):
-        schema, whole = "none", True
+        schema, whole = "none", False
     if schema != SCHEMA or not whole:
         raise StorageError(
-            f"{directory / MANIFEST} has the schema {schema}.",
-            f"This version of pacopt reads {SCHEMA}.",
+            f"{directory / MANIFEST} has the schema {schema}" + ("." if whole else ", and does not list a run."),
+            f"This version of pacopt reads {SCHEMA}, with {', '.join(sorted(REQUIRED))}.",
             "Numbers of another layout could be taken for something that they are not.",
             "Read it with the version of pacopt that wrote it.",
         )

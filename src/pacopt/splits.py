@@ -1,6 +1,6 @@
 """Disjoint prior, training and test instances: disjoint as rows and disjoint as content."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -24,12 +24,41 @@ class Split:
     allow_duplicates: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse content that stands in two parts."""
+        """Refuse parts of different kinds, and content that stands in two parts."""
         parts = {"prior": self.prior, "train": self.train, "test": self.test}
         for name, part in parts.items():
             _refuse_no_instances(name, part)
+        kinds = {
+            name: {k: f"{v.dtype}{list(v.shape[1:])}" for k, v in part.fields.items()} for name, part in parts.items()
+        }
+        for name, kind in kinds.items():
+            if kind != kinds["train"]:
+                raise SplitError(
+                    f"The {name} split has {kind}, and the train split has {kinds['train']}.",
+                    "All parts have the same fields, of the same shapes and number types.",
+                    "They are draws from one distribution, and copies are found by comparing them.",
+                    "Make the parts with pacopt.split from one set of instances.",
+                )
+        if not isinstance(self.allow_duplicates, bool | np.bool_):
+            raise SplitError(
+                f"allow_duplicates is {self.allow_duplicates!r}.", "It is True or False.", "", "Leave it out for False."
+            )
+        object.__setattr__(self, "allow_duplicates", bool(self.allow_duplicates))
         if not self.allow_duplicates:
             _refuse_overlap({name: (part, np.arange(len(part))) for name, part in parts.items()})
+
+
+def refuse_repeats(parts: Split, view: Callable[[Instances], Instances]) -> None:
+    """Refuse rows that are the same instance once they are looked at in a certain way."""
+    if parts.allow_duplicates:
+        return
+    named = {"prior": parts.prior, "train": parts.train, "test": parts.test}
+    seen = {name: (view(part), np.arange(len(part))) for name, part in named.items() if len(part)}
+    if any(part.fields.keys() != parts.train.fields.keys() for part, _ in seen.values()):
+        read = ", ".join(seen["train"][0].fields)
+        _refuse_overlap(seen, f" in all that a run depends on ({read})")
+    elif any(part.fingerprint != named[name].fingerprint for name, (part, _) in seen.items()):
+        _refuse_overlap(seen, " in the precision of the run")
 
 
 def split(
@@ -85,14 +114,14 @@ def _refuse_no_instances(name: str, value: object) -> None:
         )
 
 
-def _refuse_overlap(parts: Mapping[str, tuple[Instances, np.ndarray]]) -> None:
+def _refuse_overlap(parts: Mapping[str, tuple[Instances, np.ndarray]], sense: str = "") -> None:
     train, rows = parts["train"]
     order = np.argsort(train.fingerprints, kind="stable")
     twice = np.flatnonzero(train.fingerprints[order[1:]] == train.fingerprints[order[:-1]])
     if len(twice):
         raise SplitError(
-            f"Instance {rows[order[twice[0]]]} (train) and instance {rows[order[twice[0] + 1]]} (train) are the same, "
-            f"and {len(twice) - 1} more pairs like this.",
+            f"Instance {rows[order[twice[0]]]} (train) and instance {rows[order[twice[0] + 1]]} (train) are the same"
+            f"{sense}, and {len(twice) - 1} more pairs like this.",
             "No instance may stand twice among the training instances.",
             "A certificate counts independent instances; a copy would be counted as another one.",
             "Remove the copies, or, if equal rows are separate draws from your distribution, say so with "
@@ -102,8 +131,8 @@ def _refuse_overlap(parts: Mapping[str, tuple[Instances, np.ndarray]]) -> None:
         common, i, j = np.intersect1d(left.fingerprints, right.fingerprints, return_indices=True)
         if len(common):
             raise SplitError(
-                f"Instance {left_rows[i[0]]} ({one}) and instance {right_rows[j[0]]} ({other}) are the same, "
-                f"and {len(common) - 1} more pairs like this.",
+                f"Instance {left_rows[i[0]]} ({one}) and instance {right_rows[j[0]]} ({other}) are the same"
+                f"{sense}, and {len(common) - 1} more pairs like this.",
                 "No instance may stand in two parts.",
                 "A certificate holds for candidates chosen without the training instances, and a test shows something "
                 "only on instances that were used for nothing else.",

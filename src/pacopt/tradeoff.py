@@ -71,9 +71,12 @@ def frontier(learned: Certified, levels: Sequence[float] = LEVELS) -> Frontier:
     with the confidence of the certificate, whatever the levels are, and a line may be picked after looking; the
     hyperparameters of that line are then to be deployed.
     """
-    wanted = sorted({float(level) for level in levels})
+    try:
+        wanted = sorted({float(level) for level in levels})
+    except (TypeError, ValueError):
+        wanted = []
     if not wanted or not (wanted[0] >= 0 and wanted[-1] <= 1):
-        raise DesignError(f"The levels are {wanted}.", "Levels are probabilities.", "", "Use (0.5, 0.9, 0.99).")
+        raise DesignError(f"The levels are {levels!r}.", "Levels are probabilities.", "", "Use (0.5, 0.9, 0.99).")
     certificate, table = learned.certificate, learned.table
     design = certificate.design
     bounds = candidate_bounds(table, design, confidence=certificate.confidence)

@@ -10,7 +10,7 @@ from pacopt.bounds.success import ClopperPearson
 from pacopt.design import Shares, default_t_grid
 from pacopt.domain import Domain
 from pacopt.errors import PriorError
-from pacopt.informed import FAVOURITE, informed_grid
+from pacopt.informed import FAVOURITE, best_fraction, informed_grid
 from pacopt.instances import Instances
 from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
@@ -98,7 +98,7 @@ class Trials:
         log_weights = prior.log_weights[known]
         favourite = int(np.lexsort((z.mean(axis=1), -log_weights))[0])
         price = -float(log_weights[favourite]) - np.log(self.epsilon * self.shares.risk)
-        return informed_grid(z[favourite], train=self.train, price=price)
+        return informed_grid(best_fraction(z[favourite], train=self.train, price=price))
 
     def _keys(self, candidates: Mapping[str, np.ndarray]) -> list[tuple[float, ...]]:
         return list(zip(*(np.asarray(candidates[name]).tolist() for name in sorted(candidates)), strict=True))

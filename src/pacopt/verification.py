@@ -1,7 +1,7 @@
 """A stored run checked from scratch: its files, its numbers, its words and, if asked, cells of its table."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,18 +9,20 @@ import numpy as np
 
 from pacopt.auditing import Audit, audit
 from pacopt.certificate import Certificate
-from pacopt.errors import PacoptError, StorageError
+from pacopt.errors import StorageError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
-from pacopt.runs import damage, read_json
+from pacopt.runs import checked_path, damage, read_json
 
 if TYPE_CHECKING:
     from pacopt.algorithms.base import AbstractAlgorithm
     from pacopt.engines.cell import Success
     from pacopt.problems.base import AbstractProblem
 
-#: A cell that is run again may differ by this much of the larger of loss and start: roundings, amplified by the run.
-TOLERANCE = 1e-6
+#: A cell that is run again may differ by this much of its loss, and by this much of its start.
+TOLERANCE, ROUNDING = 1e-6, 1e-9
+#: A run that ended above its start has amplified its roundings, and may differ by this much of its loss.
+DIVERGED = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +31,16 @@ class Verification:
 
     What this can show: that the files are as they were saved, that every number of the certificate follows from the
     table, that the words say these numbers, and, with `rerun`, that cells of the table follow from instances and code.
-    What it cannot show: who made the run (hashes are not signed), that the instances were independent draws, or that
-    the design was fixed before the training instances were seen.
+    What it cannot show: who made the run (hashes are not signed), that the instances were independent draws, that the
+    design was fixed before the training instances were seen, or that the losses on the test split are right (its
+    instances are not stored). `unchecked` names what could have been checked and was not.
     """
 
     directory: str
     compared: int
     rerun: int
     problems: tuple[str, ...]
+    unchecked: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -46,7 +50,8 @@ class Verification:
     def __str__(self) -> str:
         cells = f" and {self.rerun} cells of the table were run again" if self.rerun else ""
         if self.passed:
-            return f"{self.directory}: verified. {self.compared} numbers were recomputed{cells}; all agree."
+            notes = "".join(f" Note: {note}." for note in self.unchecked)
+            return f"{self.directory}: verified. {self.compared} numbers were recomputed{cells}; all agree.{notes}"
         return f"{self.directory}: NOT verified.\n" + "\n".join(f"- {problem}" for problem in self.problems)
 
 
@@ -64,44 +69,61 @@ def verify(
     With `rerun`, so many random cells of the table are computed again from the stored instances, which needs JAX and
     the user's code: imported already, or given here (a success predicate has to be given to be checked).
     """
-    root = Path(directory)
+    _check(rerun, seed)
+    root = checked_path(directory)
     problems = damage(root)
     if problems:
         return Verification(str(root), 0, 0, tuple(problems))
-    stored = read_json(root / "certificate.json")
-    provenance = read_json(root / "provenance.json")
     try:
+        stored, provenance = read_json(root / "certificate.json"), read_json(root / "provenance.json")
         table = LossTable.load(root / "table.npz")
         result = audit(stored, table)
         problems = _wrong(root, stored, table, provenance, result)
-    except (PacoptError, OSError, KeyError, TypeError) as error:
-        return Verification(str(root), 0, 0, (str(error),))
+    except Exception as error:  # whatever a file holds that no run would
+        return Verification(str(root), 0, 0, (f"{type(error).__name__}: {error}",))
+    again, unchecked = 0, []
     if rerun and not problems:
-        problems = _rerun(root, table, rerun, seed, problem, algorithm, success)
-    return Verification(str(root), result.compared, rerun if rerun else 0, tuple(problems))
+        again, problems = _rerun(root, table, rerun, seed, problem, algorithm, success)
+        if table.success is not None and success is None:
+            unchecked.append("the verdicts of the success predicate, which was not given, were not checked")
+    return Verification(str(root), result.compared, again, tuple(problems), tuple(unchecked))
 
 
 def _wrong(
     root: Path, stored: dict[str, Any], table: LossTable, provenance: dict[str, Any], result: Audit
 ) -> list[str]:
-    problems = [] if result.passed else [f"{result.disagreement}"]
-    if result.passed and (root / "statement.txt").read_text(encoding="utf-8") != f"{Certificate.from_dict(stored)}\n":
-        problems.append("statement.txt does not say what certificate.json says")
-    if any(provenance.get(key) != value for key, value in table.provenance.items() if key != "versions"):
-        problems.append("provenance.json and table.npz tell of different runs")
+    """Everything that does not fit together in files that are as they were saved."""
+    deployed, split = stored["deployed"]["hyper"], table.provenance.get("split")
+    pairs = {key: (provenance.get(key), value) for key, value in table.provenance.items() if key != "versions"}
+    pairs["confidence"] = (provenance.get("confidence"), stored["confidence"])
+    rules = {
+        f"{result.disagreement}": result.passed,
+        "provenance.json, certificate.json and table.npz tell of different runs": all(
+            a == b for a, b in pairs.values()
+        ),
+    }
+    if result.passed:
+        words = (root / "statement.txt").read_text(encoding="utf-8")
+        rules["statement.txt does not say what certificate.json says"] = words == f"{Certificate.from_dict(stored)}\n"
+    if (root / "test.npz").exists():
+        test = LossTable.load(root / "test.npz")
+        rules["test.npz does not start with the deployed hyperparameters"] = test.hyper(0) == deployed
     if (root / "instances.npz").exists():
-        found = Instances.load(root / "instances.npz").fingerprint
-        if found != table.provenance.get("instances"):
-            problems.append("instances.npz does not hold the instances that the table was made of")
-    return problems
+        instances = Instances.load(root / "instances.npz")
+        wanted = {table.provenance.get("instances")} | ({split["train"]["fingerprint"]} if split else set())
+        rules["instances.npz does not hold the instances that the table was made of"] = wanted == {
+            instances.fingerprint
+        }
+        separate = split is None or split["allow_duplicates"] or len(set(instances.fingerprints)) == len(instances)
+        rules["instances.npz holds an instance twice, which the ledger denies"] = separate
+    return [problem for problem, holds in rules.items() if not holds]
 
 
 def _rerun(
     root: Path, table: LossTable, count: int, seed: int | None, problem: Any, algorithm: Any, success: Any
-) -> list[str]:
-    """Disagreements among random cells; the engine is imported only here."""
-    from dataclasses import replace
-
+) -> tuple[int, list[str]]:
+    """How many random cells were run again, and disagreements; the engine is imported only here."""
+    from pacopt.engines.provenance import predicate_hash
     from pacopt.learned import Learned
 
     learned = Learned.load(root, problem=problem, algorithm=algorithm)
@@ -115,23 +137,45 @@ def _rerun(
             "",
             "Import the code before, or pass problem=... and algorithm=...; save runs with their instances.",
         )
+    if success is not None and predicate_hash(success) != learned.provenance["success"]:
+        return 0, ["the success predicate that was given is not the one of the run"]
     rng = np.random.default_rng(seed)
     run = np.ones(table.shape, dtype=bool) if table.missing is None else ~table.missing
     cells = np.flatnonzero(run)
     rows, columns = np.divmod(rng.choice(cells, min(count, len(cells)), replace=False), table.shape[1])
-    engine = replace(learned.engine, success=success)
-    again = engine.table({name: values[rows] for name, values in table.candidates.items()}, learned.train[columns])
+    # All chosen candidates on all chosen instances: more cells than asked for, never more than the table has.
+    candidates, i = np.unique(rows, return_inverse=True)
+    instances, j = np.unique(columns, return_inverse=True)
+    chosen = {name: values[candidates] for name, values in table.candidates.items()}
+    again = replace(learned.engine, success=success).table(chosen, learned.train[instances])
+    target = learned.certificate.design.target_ratio
     problems = []
-    for k, (i, j) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
-        before, after, start = table.losses[i, j], again.losses[k, k], table.start[j]
-        failed = not before <= start and not after <= again.start[k]
-        same = abs(again.start[k] - start) <= TOLERANCE * start and (
-            failed or abs(after - before) <= TOLERANCE * max(before, start)
-        )
-        if not same:
-            problems.append(
-                f"candidate {i} on instance {j} has the loss {before!r} in the table and {after!r} when run again"
-            )
-        if table.success is not None and again.success is not None and table.success[i, j] != again.success[k, k]:
-            problems.append(f"candidate {i} on instance {j} has another verdict when run again")
-    return problems
+    for row, column, a, b in zip(rows.tolist(), columns.tolist(), i.tolist(), j.tolist(), strict=True):
+        place, before, after = f"candidate {row} on instance {column}", table.losses[row, column], again.losses[a, b]
+        start, new_start = table.start[column], again.start[b]
+        if not _same(before, after, start, target) or abs(new_start - start) > ROUNDING * start:
+            problems.append(f"{place} has the loss {before!r} in the table and {after!r} when run again")
+        if (
+            table.success is not None
+            and again.success is not None
+            and table.success[row, column] != again.success[a, b]
+        ):
+            problems.append(f"{place} has another verdict when run again")
+    return len(rows), problems
+
+
+def _same(before: float, after: float, start: float, target: float) -> bool:
+    """Whether two runs of a cell ended alike, but for roundings that the run may have amplified."""
+    if not (np.isfinite(before) and np.isfinite(after)):
+        return bool(np.isfinite(before) == np.isfinite(after))
+    if before > start:
+        return bool(abs(after - before) <= DIVERGED * before)
+    reached = (before <= target * start) == (after <= target * start) or target * start <= ROUNDING * start
+    near = abs(before - target * start) <= TOLERANCE * target * start
+    return bool(abs(after - before) <= TOLERANCE * before + ROUNDING * start and (reached or near))
+
+
+def _check(rerun: Any, seed: Any) -> None:
+    for name, value in (("rerun", rerun), ("seed", 0 if seed is None else seed)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+            raise StorageError(f"{name} is {value!r}.", "It is a whole number, not negative.", "", "Use rerun=20.")

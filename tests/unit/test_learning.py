@@ -1,5 +1,7 @@
 """From instances to certified hyperparameters: what is used for what, and what is refused."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from scipy.stats import loguniform
 
 import pacopt
 from pacopt import DiscreteMeasure, Instances, Split, Truncation
+from pacopt.design import default_t_grid
 from pacopt.errors import (
     AlgorithmError,
     AssumptionError,
@@ -18,7 +21,7 @@ from pacopt.errors import (
     SplitError,
     TableError,
 )
-from pacopt.priors import Product, Search
+from pacopt.priors import IterativeBox, Product, Search
 from streams import Slope, SlopeStream
 
 STREAM = SlopeStream()
@@ -87,6 +90,30 @@ def test_training_instances_that_are_used_twice_are_an_error(leak):
         Split(*made[leak])
 
 
+def test_a_running_number_does_not_make_a_copy_another_instance():
+    """Forty instances, each written down twenty-five times under another number that no run looks at."""
+    a = np.tile(STREAM.sample(40, 0).fields["a"], 25)
+    split = pacopt.split(Instances({"a": a, "id": np.arange(1000)}), prior=100, train=800, test=100, seed=0)
+    with pytest.raises(SplitError, match=r"the same in all that a run depends on \(a\)"):
+        learned(split)
+
+
+def test_rows_that_only_differ_beyond_the_precision_of_the_run_are_the_same():
+    a = STREAM.sample(120, 0).fields["a"]
+    split = Split(*(Instances({"a": part}) for part in (a[:40], np.append(a[40:110], a[0] * (1 + 1e-12)), a[110:])))
+    learned(split)
+    with pytest.raises(SplitError, match="in the precision of the run"):
+        learned(split, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "other", [{"a": np.ones(3, np.float32)}, {"a": np.ones((3, 1))}, {"a": np.ones(3), "b": np.ones(3)}]
+)
+def test_parts_of_different_kinds_are_refused(other):
+    with pytest.raises(SplitError, match="All parts have the same fields"):
+        Split(Instances(other), STREAM.sample(5, 0), STREAM.sample(5, 1))
+
+
 def test_the_ledger_says_whether_separateness_was_checked_or_only_declared():
     ledger = {entry.text: entry.status for entry in learned().certificate.ledger}
     assert ledger["no training instance stands twice, in the prior split or in the test split"] == "checked"
@@ -144,6 +171,49 @@ def test_the_curvature_is_estimated_on_the_prior_split_unless_it_is_given():
     assert given.comparison["standard"].hyper["step_size"] == pytest.approx(2 / 4.5)
     with pytest.raises(AlgorithmError, match="curvature range"):
         learned(split, curvature=(4.0, 0.5))
+
+
+class Kink(pacopt.AbstractProblem):
+    """No second derivative, and 300 coordinates."""
+
+    def start(self, instance):
+        return jnp.zeros(300)
+
+    def loss(self, x, instance):
+        return instance["a"] * jnp.sum(jnp.abs(x - 1.0))
+
+
+def test_a_loss_without_curvature_has_no_standard_row():
+    result = pacopt.learn(Kink(), pacopt.GradientDescent(), parts(), steps=3, prior=QUICK)
+    assert "standard" not in result.comparison
+
+
+class Wide(pacopt.AbstractProblem):
+    """More coordinates than Hessians are formed for."""
+
+    def start(self, instance):
+        return jnp.zeros(400)
+
+    def loss(self, x, instance):
+        return 0.5 * instance["a"] * jnp.sum(jnp.linspace(1.0, 3.0, 400) * (x - 1.0) ** 2)
+
+
+def test_the_curvature_of_a_large_problem_is_found_by_products_alone():
+    split = parts()
+    result = pacopt.learn(Wide(), pacopt.GradientDescent(), split, steps=3, prior=QUICK)
+    a = split.prior.fields["a"][:10]
+    assert result.provenance["curvature"]["L"] == pytest.approx(3 * a.max(), rel=1e-2)
+    assert result.provenance["curvature"]["mu"] == pytest.approx(a.min(), rel=0.1)
+
+
+def test_a_failure_that_the_prior_split_did_not_show_does_not_ruin_the_certificate():
+    """The betting fractions are chosen on the prior split; a few others stand by."""
+    for seed in range(8):
+        split = parts(prior=30, train=60, test=10, seed=seed)
+        result = learned(split, prior=Search(candidates=32), seed=seed)
+        design = result.certificate.design
+        usual = pacopt.certify(result.table, dataclasses.replace(design, t_grid=default_t_grid()))
+        assert result.certificate.deployed.risk <= 1.15 * usual.deployed.risk
 
 
 class Sign(pacopt.AbstractAlgorithm):
@@ -277,6 +347,14 @@ GARBAGE = [
     ({"target_ratio": "all"}, DesignError, "target_ratio is 'all'"),
     ({"quantile_level": 1.0}, DesignError, "quantile_level is 1.0"),
     ({"steps": 0}, AlgorithmError, "steps is 0"),
+    ({"progress": 5}, PriorError, "progress is 5"),
+    ({"prior": Search(rounds=-1)}, CandidatesError, "-1 rounds"),
+    ({"prior": Search(candidates=0)}, CandidatesError, "0 candidates"),
+    ({"prior": Search({"step_size": (0.1, 1.0)})}, CandidatesError, "An Interval is needed"),
+    ({"prior": Product({"step_size": 5})}, CandidatesError, "An Interval is needed, or a frozen distribution"),
+    ({"prior": Product(5)}, CandidatesError, "by their names"),
+    ({"prior": IterativeBox({}, success=7)}, PriorError, "parts of one"),
+    ({"curvature": (1.0,)}, AlgorithmError, "pair of numbers"),
     ({"curvature": 3.0}, AlgorithmError, "curvature"),
     ({"truncation": 3.0}, DesignError, "A declaration is a Truncation"),
     ({"success": lambda x, i: x}, ProblemError, "success predicate returns"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.arrays import frozen
+from pacopt.domain import Domain, Interval
 from pacopt.engines.cell import Cell
 from pacopt.engines.precision import shape_of
 from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
@@ -35,6 +36,19 @@ def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
             "",
             "Check how the instances were split.",
         )
+
+
+def checked_domain(algorithm: AbstractAlgorithm) -> Domain:
+    """Where the hyperparameters of an algorithm are looked for."""
+    domain = type(algorithm).hyperparameters
+    if not isinstance(domain, Mapping) or not domain or not all(isinstance(i, Interval) for i in domain.values()):
+        raise AlgorithmError(
+            f"{type(algorithm).__name__}.hyperparameters is {domain!r}.",
+            "Each hyperparameter has a name and an Interval.",
+            "It says where good values are looked for.",
+            'Write hyperparameters = {"step_size": pacopt.Interval(1e-6, 1.0, log=True)}.',
+        )
+    return domain
 
 
 def check_success(success: Any) -> None:

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from pacopt.engines.precision import in_precision, precision
 from pacopt.instances import Instances
@@ -19,25 +19,33 @@ DENSE = 256
 FEW = 10
 
 
-def estimated_curvature(problem: AbstractProblem, instances: Instances) -> tuple[float, float] | None:
+def estimated_curvature(
+    problem: AbstractProblem, instances: Instances, dtype: np.dtype[Any]
+) -> tuple[float, float] | None:
     """(mu, L) over the instances: extreme eigenvalues of the Hessian at the start; mu is at least 0.
 
-    Exact for quadratics on these instances; an estimate otherwise. None where there is no positive, finite curvature.
+    Exact for quadratics on these instances; an estimate otherwise. None where there is no positive, finite curvature,
+    or none that can be computed: a loss may have no second derivative.
     """
-    dtype = np.dtype(np.float64)
+    try:
+        eigenvalues = _eigenvalues(problem, instances, dtype)
+    except (TypeError, ValueError, NotImplementedError, ArpackError, np.linalg.LinAlgError):
+        return None
+    if not eigenvalues.size or not np.isfinite(eigenvalues).all() or eigenvalues.max() <= 0:
+        return None
+    return max(0.0, float(eigenvalues.min())), float(eigenvalues.max())
+
+
+def _eigenvalues(problem: AbstractProblem, instances: Instances, dtype: np.dtype[Any]) -> np.ndarray:
     fields = {name: in_precision(name, array, dtype) for name, array in instances.fields.items()}
     arrays, rest = eqx.partition(problem, eqx.is_array)
     with precision(dtype):
         first = {name: array[0] for name, array in fields.items()}
         size = ravel_pytree(jax.tree.map(jax.numpy.asarray, problem.start(first)))[0].size
         if size <= DENSE:
-            eigenvalues = np.asarray(_spectra(rest, arrays, fields)).ravel()
-        else:
-            rows = [{name: array[row] for name, array in fields.items()} for row in range(min(FEW, len(instances)))]
-            eigenvalues = np.concatenate([_extremes(rest, arrays, row, size) for row in rows])
-    if not np.isfinite(eigenvalues).all() or eigenvalues.max() <= 0:
-        return None
-    return max(0.0, float(eigenvalues.min())), float(eigenvalues.max())
+            return np.asarray(_spectra(rest, arrays, fields)).ravel()
+        rows = [{name: array[row] for name, array in fields.items()} for row in range(min(FEW, len(instances)))]
+        return np.concatenate([_extremes(rest, arrays, row, size, dtype) for row in rows])
 
 
 def _gradient(rest: Any, arrays: Any, instance: Any) -> tuple[Any, jax.Array]:
@@ -66,9 +74,9 @@ def _product(rest: Any, arrays: Any, instance: Any, direction: jax.Array) -> jax
     return product
 
 
-def _extremes(rest: Any, arrays: Any, instance: Any, size: int) -> np.ndarray:
+def _extremes(rest: Any, arrays: Any, instance: Any, size: int, dtype: np.dtype[Any]) -> np.ndarray:
     def product(direction: np.ndarray) -> np.ndarray:
-        return np.asarray(_product(rest, arrays, instance, direction.ravel()))
+        return np.asarray(_product(rest, arrays, instance, direction.ravel().astype(dtype)), dtype=np.float64)
 
     hessian = LinearOperator((size, size), matvec=product, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(size)

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cache
+from types import CodeType
 from typing import Any, cast
 
 import jax
@@ -30,7 +31,7 @@ def provenance(
         "problem": described(cell.problem),
         "recorded_steps": list(cell.at),
         "steps": cell.steps,
-        "success": None if cell.success is None else _hash(b"\0".join(_parts(cell.success))),
+        "success": predicate_hash(cell.success),
         "versions": {"jax": jax.__version__, "numpy": np.__version__, "pacopt": __version__},
     }
 
@@ -38,9 +39,7 @@ def provenance(
 def described(value: Any) -> dict[str, str]:
     """The class of a problem or algorithm, the code of its classes, and its fields."""
     kind = type(value)
-    sources = [
-        _source(base) for base in kind.__mro__ if not base.__module__.startswith(("pacopt.", "equinox", "builtins"))
-    ]
+    sources = [_source(base) for base in kind.__mro__ if _own(base)]
     content = hashlib.blake2b(digest_size=16)
     for part in _parts(value):
         content.update(part + b"\0")
@@ -49,6 +48,20 @@ def described(value: Any) -> dict[str, str]:
         "fields": content.hexdigest(),
         "source": _hash(json.dumps(sources).encode()),
     }
+
+
+def _own(kind: type) -> bool:
+    """Whether a class holds code of this very problem or algorithm, and not of the machinery below it."""
+    package, _, _ = kind.__module__.partition(".")
+    return package not in ("abc", "builtins", "equinox", "typing") and kind.__module__ not in (
+        "pacopt.problems.base",
+        "pacopt.algorithms.base",
+    )
+
+
+def predicate_hash(success: Any) -> str | None:
+    """A hash of a success predicate with all that it encloses."""
+    return None if success is None else _hash(b"\0".join(_parts(success)))
 
 
 def _parts(value: Any) -> Iterator[bytes]:
@@ -70,7 +83,7 @@ def _parts(value: Any) -> Iterator[bytes]:
         for item in value:
             yield from _parts(item)
     elif inspect.isfunction(value):
-        yield (_source(value) or repr(value.__code__.co_code)).encode()
+        yield _source(value).encode()
         yield from _parts([cell.cell_contents for cell in value.__closure__ or ()])
         yield from _parts(value.__defaults__ or ())
     else:
@@ -78,11 +91,19 @@ def _parts(value: Any) -> Iterator[bytes]:
 
 
 @cache
-def _source(value: Hashable) -> str | None:
+def _source(value: Hashable) -> str:
     try:
         return _hash(inspect.getsource(cast(Any, value)).encode())
-    except (OSError, TypeError):  # typed at a prompt, or built in
-        return None
+    except (OSError, TypeError):  # typed at a prompt, say: there is no source, but there is code
+        functions = vars(value).values() if isinstance(value, type) else [value]
+        codes = [code for function in functions if (code := getattr(function, "__code__", None)) is not None]
+        return _hash(repr([_code(code) for code in codes]).encode())
+
+
+def _code(code: CodeType) -> Any:
+    """What a function does, without where it stands."""
+    constants = [_code(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
+    return code.co_name, code.co_code.hex(), code.co_names, constants
 
 
 def _hash(content: bytes) -> str:

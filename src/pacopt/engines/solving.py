@@ -11,7 +11,7 @@ import numpy as np
 
 from pacopt.engines.cell import Cell, Outcome
 from pacopt.engines.precision import in_precision, precision
-from pacopt.errors import TableError
+from pacopt.loss_table import refuse_bad_losses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,13 +46,7 @@ def solve(cell: Cell, hyper: Mapping[str, float], instance: Mapping[str, np.ndar
         values = {name: np.asarray(value, dtype) for name, value in hyper.items()}
         start, x, start_loss, outcome = _run(rest, arrays, values, data)
         before, after = float(start_loss), float(outcome.losses[-1])
-    if not np.isfinite(before) or before < 0:
-        raise TableError(
-            f"The start loss of this instance is {before}.",
-            "A start loss is finite and not negative.",
-            "Every statement of a certificate is relative to the start.",
-            "Check the data of the instance.",
-        )
+    refuse_bad_losses(np.array([[after]]), np.array([before]))
     good = _acceptable(after, before)
     point = jax.tree.map(np.asarray, x if good else start)
     return Solution(point, after if good else before, before, after, cell.steps)

@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import math
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import jax
@@ -32,13 +33,13 @@ def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np
 def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: type, provenance: Any) -> Any:
     """The problem or algorithm that `stored` described, or None.
 
-    Its class is looked up among the modules that are imported already (pacopt's own aside), so that no stored name
-    can make this import anything; and its code has to be what it was.
+    Its class is looked up among the modules that are imported already, so that no stored name can make this import
+    anything but pacopt's own problems and algorithms; and its code has to be what it was.
     """
     if description is None:
         return None
     module, _, name = description["class"].partition(":")
-    if module.startswith(("pacopt.problems.", "pacopt.algorithms.")):
+    if module.startswith(("pacopt.problems.", "pacopt.algorithms.")) and find_spec(module) is not None:
         importlib.import_module(module)
     found: Any = sys.modules.get(module)
     for part in name.split("."):

@@ -7,6 +7,7 @@ from math import ceil
 import numpy as np
 
 from pacopt.domain import Interval
+from pacopt.errors import PriorError
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.papers import plug_in_bound
@@ -49,12 +50,16 @@ class IterativeBox:
 
     def __call__(self, trials: Trials) -> DiscreteMeasure:
         """Shrink the box, then draw from it."""
+        if not (0 < self.success <= 1 and 0 < self.keep <= 1):
+            raise PriorError(
+                f"success is {self.success} and keep is {self.keep}.", "Both are parts of one.", "", "Use 0.9 and 0.75."
+            )
         trials.need_instances(parts=2)
         rng = np.random.default_rng(trials.seed)
-        box = dict(trials.domain) | dict(checked_names(self.box, trials.domain))
+        box = dict(trials.domain) | dict(checked_names(self.box, trials.domain, intervals=True))
         ends = {name: (interval.low, interval.high) for name, interval in box.items()}
         half = len(trials.instances) // 2
-        for _ in range(self.rounds):
+        for _ in range(checked_count(self.rounds, "rounds", least=0)):
             drawn = self._drawn(rng, ends)
             table = trials.table(drawn)
             first, second = table.select(columns=slice(half)), table.select(columns=slice(half, None))

@@ -59,14 +59,11 @@ def spread(count: int, dimension: int, seed: int) -> np.ndarray:
     return points
 
 
-def checked_count(count: Any) -> int:
-    """The number of candidates, at least one."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+def checked_count(count: Any, what: str = "candidates", least: int = 1) -> int:
+    """A number of candidates or rounds."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
         raise CandidatesError(
-            f"{count!r} candidates are asked for.",
-            "A whole number of candidates is needed, at least one.",
-            "",
-            "Use 256, for example.",
+            f"{count!r} {what} are asked for.", f"A whole number is needed, at least {least}.", "", "Use the default."
         )
     return int(count)
 
@@ -79,8 +76,23 @@ def quantiles(kind: "Distribution | Interval", positions: np.ndarray) -> np.ndar
     return np.asarray(kind.ppf(np.clip(positions, 1e-9, 1 - 1e-9)), dtype=np.float64)
 
 
-def checked_names(given: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was given by name, if the algorithm has all these names."""
+def checked_names(given: Mapping[str, Any], known: Mapping[str, Any], *, intervals: bool = False) -> Mapping[str, Any]:
+    """What was given by name, if the algorithm has all these names and each has an interval or quantiles."""
+    if not isinstance(given, Mapping):
+        raise CandidatesError(
+            f"{given!r} was given.",
+            "Hyperparameters go by their names.",
+            "",
+            'Use a mapping such as {"step_size": pacopt.Interval(1e-6, 1.0, log=True)}.',
+        )
+    for name, kind in given.items():
+        if not isinstance(kind, Interval) and (intervals or not callable(getattr(kind, "ppf", None))):
+            raise CandidatesError(
+                f"For {name!r}, {kind!r} was given.",
+                "An Interval is needed" + ("." if intervals else ", or a frozen distribution of scipy.stats."),
+                "",
+                f'Write {{"{name}": pacopt.Interval(low, high)}}.',
+            )
     for name in given:
         if name not in known:
             raise CandidatesError(

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from scipy.spatial import cKDTree
 
 from pacopt.domain import Domain
-from pacopt.informed import FAVOURITE, informed_grid, informed_weights, tempered
+from pacopt.informed import FAVOURITE, best_fraction, informed_weights, tempered
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.product import checked_count, checked_names, spread
@@ -46,9 +46,10 @@ class Search:
     def __call__(self, trials: Trials) -> DiscreteMeasure:
         """Explore, refine, select, weigh."""
         trials.need_instances()
-        domain = dict(trials.domain) | dict(checked_names(self.domain, trials.domain))
+        domain = dict(trials.domain) | dict(checked_names(self.domain, trials.domain, intervals=True))
         batch = max(LEAST, checked_count(self.candidates))
-        explored = spread(batch * max(1, self.explore), len(domain), trials.seed)
+        rounds = checked_count(self.rounds, "rounds", least=0)
+        explored = spread(batch * checked_count(self.explore, "rounds of exploration"), len(domain), trials.seed)
         points = [explored[first : first + batch] for first in range(0, len(explored), batch)]
         tables = [trials.table(at(domain, part)) for part in points]
         scores = [score(table, trials) for table in tables]
@@ -63,7 +64,7 @@ class Search:
             seed=trials.seed,
             population_size=batch,
         )
-        for _ in range(self.rounds):
+        for _ in range(rounds):
             asked = np.stack([strategy.ask() for _ in range(batch)])
             points.append(asked[:, : len(domain)])
             tables.append(trials.table(at(domain, points[-1])))
@@ -127,7 +128,7 @@ def weigh(table: LossTable, rungs: Bool[np.ndarray, " hyper"], trials: Trials) -
     prior split shows.
     """
     price = np.log(1 / (FAVOURITE * trials.epsilon * trials.shares.risk))
-    t = float(informed_grid(table.safeguarded()[0], train=trials.train, price=price).points[1])
+    t = best_fraction(table.safeguarded()[0], train=trials.train, price=price)
     climbers = DiscreteMeasure.uniform(table.candidates).restrict(rungs)
     rivals = DiscreteMeasure.of(table.candidates, (tempered(table, t).weights + climbers.weights) / 2)
     return informed_weights(0, rivals)
