@@ -149,11 +149,13 @@ class Learned:
         return loaded
 
     def _candidate(self, hyper: Any) -> dict[str, float]:
-        candidates = self.table.candidates
-        if isinstance(hyper, Mapping) and hyper.keys() == candidates.keys():
-            match = np.all([np.equal(values, np.ravel(hyper[name])[:1]) for name, values in candidates.items()], axis=0)
-            if match.any():
-                return self.table.hyper(int(np.argmax(match)))
+        try:
+            wanted = {name: float(value) for name, value in hyper.items()}
+        except (AttributeError, TypeError, ValueError):
+            wanted = {}
+        for candidate in map(self.table.hyper, range(self.table.shape[0])):
+            if candidate == wanted:
+                return candidate
         raise CandidatesError(
             f"{hyper!r} is none of the {self.table.shape[0]} candidates.",
             "Hyperparameters to solve with come from the certificate, from sample() or from the frontier.",

@@ -1,28 +1,25 @@
 """The one verb: from instances to certified hyperparameters. It only wires the stages."""
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from math import ceil, log
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, checked_curvature
+from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.bounds.absolute import Truncation
 from pacopt.certificate import certify, check_request
-from pacopt.comparison import Curves, recorded_steps
 from pacopt.design import Design, Shares
 from pacopt.engines.cell import Success
 from pacopt.engines.checks import check_kinds, checked_domain
-from pacopt.engines.curvature import estimated_curvature
 from pacopt.engines.reading import as_seen
 from pacopt.engines.traced import Traced
-from pacopt.errors import AlgorithmError, DesignError, PacoptError, PriorError, SplitError
+from pacopt.errors import PriorError
+from pacopt.evaluation import curvature_of, evaluated, median_candidate, standard_hyper
 from pacopt.instances import Instances
 from pacopt.learned import Learned
 from pacopt.loss_table import LossTable
@@ -31,6 +28,7 @@ from pacopt.measure import DiscreteMeasure
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
 from pacopt.racing import race
+from pacopt.refusals import checked_seed, named, refuse_training, refuse_unreachable
 from pacopt.splits import Split, refuse_repeats
 from pacopt.trials import Trials
 
@@ -80,14 +78,14 @@ def learn(
     engine = Traced(problem, algorithm, steps, dtype, success)
     check_request(confidence, min_success)
     confidence, min_success = float(confidence), None if min_success is None else float(min_success)
-    seed = _check(split, seed, progress)
+    seed = checked_seed(split, seed, progress)
     check_kinds(problem, algorithm, split.train)
     domain = checked_domain(algorithm)
     middle = {name: interval.at(np.array([0.5])) for name, interval in domain.items()}
     first = engine.prepare(middle, split.train)  # refuses what can be refused before anything runs
     refuse_repeats(split, partial(as_seen, first.cell, middle, dtype=first.dtype))
-    mu_L = _curvature(problem, algorithm, curvature, split.prior, first.dtype)
-    standard = _standard(algorithm, mu_L)
+    mu_L = curvature_of(problem, algorithm, curvature, split.prior, first.dtype)
+    standard = standard_hyper(algorithm, mu_L)
     shares = Shares() if truncation is None else Shares(0.4, 0.2, 0.2, 0.2)
     draft = Design(
         DiscreteMeasure.uniform(middle),
@@ -97,10 +95,12 @@ def learn(
         truncation=truncation,
     )
     level = (1 - confidence) * shares.success / 2
-    _refuse_unreachable(min_success, len(split.train), level, 1.0)
+    refuse_unreachable(min_success, len(split.train), level, 1.0)
 
     def run(part: str, candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
-        with _named(part):
+        if part == "prior" and instances is not split.prior:
+            refuse_training(split, instances)
+        with named(part):
             return engine.table(candidates, instances, None if progress is None else partial(progress, part))
 
     trials = Trials(
@@ -116,7 +116,7 @@ def learn(
     )
     measure = _measure(Search() if prior is None else prior, trials)
     design = replace(draft, prior=measure, t_grid=trials.t_grid(measure))
-    _refuse_unreachable(min_success, len(split.train), level, float(measure.weights.max()))
+    refuse_unreachable(min_success, len(split.train), level, float(measure.weights.max()))
 
     # From here on the design is fixed, and the training instances are looked at.
     work = engine.prepare(measure.support, split.train)
@@ -128,8 +128,8 @@ def learn(
     rows = {"learned": certificate.deployed.hyper}
     if standard is not None:
         rows["standard"] = standard
-    rows["prior median"] = table.hyper(_median(table, measure))
-    test, curves = _evaluated(engine, rows, split.test)
+    rows["prior median"] = table.hyper(median_candidate(table, measure))
+    test, curves = evaluated(engine, rows, split.test)
     about = {
         **table.provenance,
         "confidence": confidence,
@@ -157,34 +157,6 @@ def _name(prior: Any) -> str:
     return f"{prior.__module__}:{prior.__qualname__}" if hasattr(prior, "__qualname__") else repr(prior)
 
 
-def _curvature(
-    problem: AbstractProblem, algorithm: AbstractAlgorithm, given: Any, prior: Instances, dtype: np.dtype[Any]
-) -> tuple[float, float] | None:
-    if given is not None:
-        return checked_curvature(given)
-    if isinstance(algorithm, AbstractStandardHyper) and len(prior):
-        return estimated_curvature(problem, prior, dtype)
-    return None
-
-
-def _standard(algorithm: AbstractAlgorithm, mu_L: tuple[float, float] | None) -> dict[str, float] | None:
-    """What theory recommends; None where there is none, or none that is finite."""
-    if mu_L is None or not isinstance(algorithm, AbstractStandardHyper):
-        return None
-    with np.errstate(all="ignore"):
-        hyper = algorithm.standard(*mu_L)
-    names = type(algorithm).hyperparameters.keys()
-    if not isinstance(hyper, Mapping) or hyper.keys() != names:
-        raise AlgorithmError(
-            f"{type(algorithm).__name__}.standard returns {hyper!r}.",
-            f"It returns a number for each of {', '.join(names)}.",
-            "",
-            "Return a dict with these names.",
-        )
-    values = {name: float(value) for name, value in hyper.items()}
-    return values if np.isfinite(list(values.values())).all() else None
-
-
 def _measure(prior: Any, trials: Trials) -> DiscreteMeasure:
     measure = prior if isinstance(prior, DiscreteMeasure) else prior(trials) if callable(prior) else None
     if not isinstance(measure, DiscreteMeasure):
@@ -200,74 +172,7 @@ def _measure(prior: Any, trials: Trials) -> DiscreteMeasure:
     return measure
 
 
-def _median(table: LossTable, prior: DiscreteMeasure) -> int:
-    """The candidate that half of the others beat on the training cells that were run."""
-    z = table.safeguarded()
-    run = np.ones(table.shape, dtype=bool) if table.missing is None else ~table.missing
-    means = np.where(run, z, 0.0).sum(axis=1) / run.sum(axis=1)
-    held = np.flatnonzero(prior.log_weights > -np.inf)
-    return int(held[np.argsort(means[held], kind="stable")[(len(held) - 1) // 2]])
-
-
-def _evaluated(
-    engine: Traced, rows: Mapping[str, Mapping[str, float]], test: Instances
-) -> tuple[LossTable | None, Curves | None]:
-    if not len(test):
-        return None, None
-    names = next(iter(rows.values()))
-    candidates = {name: np.array([hyper[name] for hyper in rows.values()]) for name in names}
-    at = recorded_steps(engine.steps)
-    with _named("test"):
-        table, losses = engine.curves(candidates, test, at)
-    table = replace(table, provenance={**table.provenance, "rows": list(rows)})
-    return table, Curves.of(tuple(rows), at, losses, table.start)
-
-
 def _split(split: Split) -> dict[str, Any]:
     parts = {"prior": split.prior, "train": split.train, "test": split.test}
     sizes = {name: {"instances": len(part), "fingerprint": part.fingerprint} for name, part in parts.items()}
     return sizes | {"allow_duplicates": split.allow_duplicates}
-
-
-@contextmanager
-def _named(part: str) -> Iterator[None]:
-    """Says in which part of the split an instance is that an error names by its number."""
-    try:
-        yield
-    except PacoptError as error:
-        raise type(error)(f"In the {part} split: {error.found}", error.needed, error.why, error.remedy) from error
-
-
-def _check(split: Any, seed: Any, progress: Any) -> int:
-    if not isinstance(split, Split):
-        raise SplitError(
-            f"A {type(split).__name__} was given.",
-            "Instances divided into prior, train and test are needed.",
-            "Candidates have to be chosen on other instances than those that certify them.",
-            "Use pacopt.split(instances, prior=200, train=1000, test=200, seed=0).",
-        )
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**31:
-        raise PriorError(f"seed is {seed!r}.", "A seed is a whole number from 0 to 2^31 - 1.", "", "Use seed=0.")
-    if progress is not None and not callable(progress):
-        raise PriorError(
-            f"progress is {progress!r}.",
-            "It is a function of the stage, the cells that are finished, and all cells.",
-            "",
-            "Leave it out, or pass progress=print.",
-        )
-    return int(seed)
-
-
-def _refuse_unreachable(min_success: float | None, train: int, level: float, weight: float) -> None:
-    """Raise if `min_success` could not be certified even if all runs succeeded."""
-    if min_success is None or (level * weight) ** (1 / train) >= min_success:
-        return
-    best = (level * weight) ** (1 / train)
-    enough = ceil(log(level * weight) / log(min_success)) if min_success < 1 else None
-    raise DesignError(
-        f"min_success is {min_success}, and there are {train} training instances.",
-        "No number of instances can certify certainty." if enough is None else f"At least {enough} are needed.",
-        f"Even if every run succeeded, no more than {best:.4g} could be certified with them"
-        + (f" for a candidate of weight {weight:.3g}." if weight < 1 else "."),
-        "Ask for less" + ("." if enough is None else f", or use pacopt.split(..., train={enough}) or more."),
-    )

@@ -27,8 +27,8 @@ def write_run(directory: str | os.PathLike[str], writers: Mapping[str, Writer]) 
     Whatever interrupts this leaves no directory of that name; an existing one is never touched.
     """
     target = checked_path(directory)
-    _refuse_existing(target)
     try:
+        _refuse_existing(target)
         return _write(target, writers)
     except OSError as error:
         raise StorageError(

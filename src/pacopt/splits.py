@@ -28,9 +28,7 @@ class Split:
         parts = {"prior": self.prior, "train": self.train, "test": self.test}
         for name, part in parts.items():
             _refuse_no_instances(name, part)
-        kinds = {
-            name: {k: f"{v.dtype}{list(v.shape[1:])}" for k, v in part.fields.items()} for name, part in parts.items()
-        }
+        kinds = {name: _kinds(part) for name, part in parts.items()}
         for name, kind in kinds.items():
             if kind != kinds["train"]:
                 raise SplitError(
@@ -46,6 +44,11 @@ class Split:
         object.__setattr__(self, "allow_duplicates", bool(self.allow_duplicates))
         if not self.allow_duplicates:
             _refuse_overlap({name: (part, np.arange(len(part))) for name, part in parts.items()})
+
+
+def _kinds(part: Instances) -> dict[str, str]:
+    """Number type and shape of each field, whatever the byte order."""
+    return {name: f"{array.dtype.newbyteorder('=')}{list(array.shape[1:])}" for name, array in part.fields.items()}
 
 
 def refuse_repeats(parts: Split, view: Callable[[Instances], Instances]) -> None:

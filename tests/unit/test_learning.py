@@ -90,6 +90,18 @@ def test_training_instances_that_are_used_twice_are_an_error(leak):
         Split(*made[leak])
 
 
+def test_a_prior_that_runs_candidates_on_training_instances_is_refused():
+    split = parts()
+
+    def leaking(trials):
+        candidates = {"step_size": np.geomspace(0.1, 1, 10)}
+        best = trials.run(candidates, split.train).safeguarded().mean(axis=1).argmin()
+        return DiscreteMeasure.uniform(candidates).dirac(int(best))
+
+    with pytest.raises(PriorError, match="150 instances that are in the training split"):
+        learned(split, prior=leaking)
+
+
 def test_a_running_number_does_not_make_a_copy_another_instance():
     """Forty instances, each written down twenty-five times under another number that no run looks at."""
     a = np.tile(STREAM.sample(40, 0).fields["a"], 25)

@@ -41,6 +41,10 @@ class IterativeBox:
 
         Step sizes from 0.5 to 3 times 2 / (L success), everything else from half to twice its standard value.
         """
+        if not 0 < L < np.inf or not 0 < success <= 1:
+            raise PriorError(
+                f"L is {L} and success is {success}.", "L > 0 and 0 < success <= 1.", "", "Use the largest curvature."
+            )
         unit = 2 / (L * success)
         box = {
             name: Interval(0.5 * unit, 3 * unit) if name == "step_size" else Interval(value / 2, 2 * value)
