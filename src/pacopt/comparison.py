@@ -11,21 +11,23 @@ from pacopt.loss_table import LossTable
 
 #: At most so many steps of a run are recorded for a curve.
 RECORDED = 200
+#: Levels of the quantiles that are always given.
+LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One choice of hyperparameters on the test split.
 
-    `mean`, `median` and `mean_loss` are with the safeguard, `quantile` and `success` without it; all but `mean_loss`
-    are relative to the start.
+    `mean`, `median` and `mean_loss` are with the safeguard, `quantiles` (by their levels) and `success` without it; all
+    but `mean_loss` are relative to the start.
     """
 
     name: str
     hyper: dict[str, float]
     mean: float
     median: float
-    quantile: float
+    quantiles: dict[float, float]
     success: float
     mean_loss: float
 
@@ -49,8 +51,11 @@ class Comparison:
                 hyper=table.hyper(i),
                 mean=float(z[i].mean()),
                 median=float(np.median(z[i])),
-                # An order statistic: between two of them, one of which may be infinite, nothing is interpolated.
-                quantile=float(np.quantile(ratios[i], quantile_level, method="inverted_cdf")),
+                # Order statistics: between two of them, one of which may be infinite, nothing is interpolated.
+                quantiles={
+                    level: float(np.quantile(ratios[i], level, method="inverted_cdf"))
+                    for level in sorted({*LEVELS, quantile_level})
+                },
                 success=float(success[i].mean()),
                 mean_loss=float(returned[i].mean()),
             )
@@ -75,7 +80,8 @@ class Comparison:
             f"{'':<14}{'mean':>10}{'median':>10}{quantile:>10}{'success':>10}",
         ]
         lines += [
-            f"{row.name:<14}{row.mean:>10.4g}{row.median:>10.4g}{row.quantile:>10.4g}{row.success:>10.1%}"
+            f"{row.name:<14}{row.mean:>10.4g}{row.median:>10.4g}{row.quantiles[self.quantile_level]:>10.4g}"
+            f"{row.success:>10.1%}"
             for row in self.rows
         ]
         return "\n".join(lines)
