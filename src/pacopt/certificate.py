@@ -127,6 +127,10 @@ class Certificate:
     def __str__(self) -> str:
         return certificate_text(self)
 
+    def __repr__(self) -> str:
+        numbers = f"risk={self.deployed.risk:.4g}, success={self.deployed.success:.4g}"
+        return f"Certificate({numbers}, confidence={self.confidence:.10g}, instances={self.instances})"
+
 
 def certify(
     table: LossTable, design: Design | None = None, *, confidence: float = 0.99, min_success: float | None = None

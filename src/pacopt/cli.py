@@ -2,6 +2,7 @@
 
 import sys
 from itertools import chain, count
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,11 +55,63 @@ def demo(
         learned = run_demo(
             seed=seed, progress=lambda stage, done, total: bar.update(stages[stage], completed=done, total=total)
         )
+    console.print("Heavy-ball, 50 steps, on random quadratics with curvatures up to between 1 and 5000.\n")
     console.print(str(learned.certificate), markup=False, highlight=False)
     if learned.comparison is not None:
         console.print(_view(learned.comparison))
+    for remark in learned.remarks:
+        console.print(f"Note: {remark}.", markup=False, highlight=False)
     place = learned.save(_free(out))
     console.print(f"{verify(place)}", markup=False, highlight=False)
+
+
+@app.command()
+def reproduce(
+    figures: Annotated[
+        list[str] | None, typer.Argument(help="fig1 fig2 fig3 fig4; all of them if none is named.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where to write the figures (PNG and PDF).")] = Path("figures"),
+    seed: Annotated[int, typer.Option(min=0, help="Draws other instances and candidates.")] = 0,
+    variant: Annotated[str, typer.Option(help="text, code, or both: where the paper and its code differ.")] = "text",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Run the paper's four experiments: figures, numbers beside the published ones, a verdict on each claim."""
+    from rich.progress import Progress
+
+    from pacopt.papers.sucker_ochs_2023.reproduction import (
+        EXPERIMENTS,
+        checked_figures,
+        checked_variants,
+        reproduce_one,
+    )
+
+    jobs = [
+        (figure, which) for which in checked_variants(variant) for figure in checked_figures(figures or EXPERIMENTS)
+    ]
+    log, results = Console(stderr=True), []
+    with Progress(console=log, transient=True) as bar:
+        task = bar.add_task("", total=len(jobs))
+        for figure, which in jobs:
+            bar.update(task, description=f"{figure}, as the {which} has it")
+            results.append(reproduce_one(figure, out=out, seed=seed, variant=which))
+            bar.advance(task)
+            bar.console.print(
+                f"{figure} ({which}): {results[-1].seconds:.1f} s, {results[-1].files[0]}", highlight=False
+            )
+    if json:
+        typer.echo(dumps([result.to_dict() for result in results], indent=1))
+        return
+    console = Console()
+    for result in results:
+        view = Table(title=f"{result.figure}, as the {result.variant} has it", title_justify="left")
+        for heading in ("number", "the text says", "authors' code", "here"):
+            view.add_column(heading, justify="right" if heading == "here" else "left")
+        for number, text, code, ours in result.comparison:
+            view.add_row(number, text, code, f"{ours:.4g}")
+        console.print(view)
+        for verdict in result.verdicts:
+            console.print(f"{verdict}", style="" if verdict.holds else "bold", markup=False, highlight=False)
+        console.print()
 
 
 def _view(comparison: "Comparison") -> Table:

@@ -77,11 +77,11 @@ class Comparison:
         quantile = f"{100 * self.quantile_level:.10g} %"
         lines = [
             f"{self.instances} test instances, final loss relative to the start",
-            f"{'':<14}{'mean':>10}{'median':>10}{quantile:>10}{'success':>10}",
+            f"{'':<14}{'mean':>12}{'median':>12}{quantile:>12}{'success':>10}  hyperparameters",
         ]
         lines += [
-            f"{row.name:<14}{row.mean:>10.4g}{row.median:>10.4g}{row.quantiles[self.quantile_level]:>10.4g}"
-            f"{row.success:>10.1%}"
+            f"{row.name:<14}{row.mean:>12.4g}{row.median:>12.4g}{row.quantiles[self.quantile_level]:>12.4g}"
+            f"{row.success:>10.1%}  {', '.join(f'{name} = {value:.4g}' for name, value in row.hyper.items())}"
             for row in self.rows
         ]
         return "\n".join(lines)

@@ -24,6 +24,9 @@ from pacopt.measure import DiscreteMeasure
 from pacopt.problems.base import AbstractProblem
 from pacopt.runs import checked_files, read_json, write_json, write_run
 
+#: A hyperparameter in the outermost two per cent of its domain is at its edge.
+EDGE = 0.02
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
@@ -31,7 +34,8 @@ class Learned:
 
     `table` is the loss table of the training split, `test` that of the rows of the comparison on the test split (None
     if the test split is empty, and then there are no `curves`). `engine` runs the algorithm, and is None after loading
-    where the code could not be found. `train` are the training instances, kept to recompute cells of the table.
+    where the code could not be found (`missing` says which). `train` are the training instances, kept to recompute
+    cells of the table.
     """
 
     certificate: Certificate
@@ -41,6 +45,7 @@ class Learned:
     engine: Traced | None
     train: Instances | None
     provenance: Mapping[str, Any]
+    missing: str = ""
 
     @property
     def hyper(self) -> dict[str, float]:
@@ -61,6 +66,29 @@ class Learned:
         names = self.test.provenance["rows"]
         return Comparison.of(self.test, names, target_ratio=design.target_ratio, quantile_level=design.quantile_level)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know before deploying: hyperparameters at the edge of their domain, a better textbook."""
+        found = []
+        for name, (low, high, log) in self.provenance["domain"].items():
+            value, ends = self.hyper[name], np.array([low, high])
+            scale = np.log10 if log else np.asarray
+            part = (scale(value) - scale(ends)[0]) / np.diff(scale(ends))[0] if value > 0 or not log else 0.0
+            if (part < EDGE or part > 1 - EDGE) and not (low == 0 and not log and part < EDGE):
+                found.append(
+                    f"{name} = {value:.4g} is at the edge of where it was looked for, [{low:g}, {high:g}]: widen it, "
+                    f'prior=pacopt.priors.Search({{"{name}": pacopt.Interval(...)}})'
+                )
+        if self.test is not None and "standard" in self.test.provenance["rows"]:
+            z = self.test.safeguarded()
+            behind = z[0] - z[self.test.provenance["rows"].index("standard")]
+            if behind.mean() > 3 * behind.std() / np.sqrt(len(behind)):
+                found.append(f"on the test split the textbook does better, by {behind.mean():.4g} in the mean ratio")
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        return f"Learned({self.hyper}, {self.certificate!r})"
+
     def sample(self, *, seed: int | None = None) -> dict[str, float]:
         """Hyperparameters drawn from the posterior: draw anew for each instance, `solve(instance, sample())`."""
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
@@ -79,8 +107,7 @@ class Learned:
         """
         if self.engine is None:
             raise StorageError(
-                f"The code of {self.provenance['problem']['class']} and {self.provenance['algorithm']['class']} was "
-                f"not found as it was when this was learned, with pacopt {self.provenance['versions']['pacopt']}.",
+                f"{self.missing}.",
                 "To solve an instance, the problem and the algorithm themselves are needed.",
                 "A certificate speaks of the code that it was made with and of no other.",
                 "Import them before loading, or pass them: Learned.load(directory, problem=..., algorithm=...).",
@@ -201,10 +228,10 @@ def _read(files: Mapping[str, Path], problem: Any, algorithm: Any) -> Learned:
         if given is not None:
             _refuse_changed(part, given, provenance[part])
         found[part] = given or restored(code.get(part), arrays, part, base, provenance[part])
-    # Another version may run the same classes in another way.
-    same = provenance["versions"]["pacopt"] == __version__
-    whole = same and found["problem"] is not None and found["algorithm"] is not None
-    engine = Traced(**found, steps=provenance["steps"], dtype=provenance["precision"]) if whole else None
+    lacking = [f"{provenance[part]['class']} is not imported, or has changed" for part in found if found[part] is None]
+    if provenance["versions"]["pacopt"] != __version__:  # which may run the same classes in another way
+        lacking.append(f"this was learned with pacopt {provenance['versions']['pacopt']}, and here is {__version__}")
+    engine = None if lacking else Traced(**found, steps=provenance["steps"], dtype=provenance["precision"])
     test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
     return Learned(
         certificate=Certificate.from_dict(read_json(files["certificate.json"])),
@@ -214,6 +241,7 @@ def _read(files: Mapping[str, Path], problem: Any, algorithm: Any) -> Learned:
         engine=engine,
         train=Instances.load(files["instances.npz"]) if "instances.npz" in files else None,
         provenance=provenance,
+        missing="; ".join(lacking),
     )
 
 

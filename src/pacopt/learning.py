@@ -14,6 +14,7 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.bounds.absolute import Truncation
 from pacopt.certificate import certify, check_request
 from pacopt.design import Design, Shares
+from pacopt.domain import Domain
 from pacopt.engines.cell import Success
 from pacopt.engines.checks import check_kinds, checked_domain
 from pacopt.engines.reading import as_seen
@@ -112,6 +113,7 @@ def learn(
         shares=shares,
         target_ratio=target_ratio,
         min_success=min_success,
+        standard=standard,
         seed=seed,
     )
     measure = _measure(Search() if prior is None else prior, trials)
@@ -134,6 +136,7 @@ def learn(
         **table.provenance,
         "confidence": confidence,
         "curvature": None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None},
+        "domain": {name: (i.low, i.high, i.log) for name, i in _searched(prior, trials).items()},
         "hardware": {"cores": cores(), "machine": platform.machine(), "system": platform.system()},
         "prior": _name(Search() if prior is None else prior),
         "seed": seed,
@@ -148,6 +151,12 @@ def _follow(
     """All candidates on all instances."""
     table: LossTable = run(candidates, instances)
     return replace(table, provenance={**table.provenance, **provenance})
+
+
+def _searched(prior: Any, trials: Trials) -> Domain:
+    """Where a search looked; nothing is known of other priors."""
+    search = Search() if prior is None else prior
+    return search.searched(trials) if isinstance(search, Search) else {}
 
 
 def _name(prior: Any) -> str:

@@ -80,6 +80,9 @@ class LossTable:
         values = (dict(self.candidates), self.success, self.missing, dict(self.provenance))
         return LossTable, (self.losses, self.start, *values)
 
+    def __repr__(self) -> str:
+        return f"LossTable({len(self.losses)} candidates of {', '.join(self.candidates)} x {len(self.start)} instances)"
+
     @property
     def shape(self) -> tuple[int, int]:
         """The number of candidates and the number of instances."""

@@ -93,6 +93,10 @@ class DiscreteMeasure:
     def __len__(self) -> int:
         return len(self.log_weights)
 
+    def __repr__(self) -> str:
+        largest = f"largest weight {self.weights.max():.3g}"
+        return f"DiscreteMeasure({len(self)} candidates of {', '.join(self.support)}, {largest})"
+
     @property
     def weights(self) -> Float[np.ndarray, " hyper"]:
         """The weights."""

@@ -36,6 +36,7 @@ class Trials:
     shares: Shares = field(default_factory=Shares)
     target_ratio: float = 1.0
     min_success: float | None = None
+    standard: Mapping[str, float] | None = None
     seed: int = 0
     _remembered: dict[tuple[float, ...], tuple[LossTable, int]] = field(default_factory=dict, init=False, repr=False)
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 TOLERANCE, ROUNDING = 1e-6, 1e-9
 #: A run that ended above its start has amplified its roundings, and may differ by this much of its loss.
 DIVERGED = 1e-3
+#: So many cells that differ are named.
+EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +131,12 @@ def _rerun(
     learned = Learned.load(root, problem=problem, algorithm=algorithm)
     if learned.engine is None or learned.train is None:
         raise StorageError(
-            "The training instances were not stored with the run."
-            if learned.train is None
-            else f"The code of {learned.provenance['problem']['class']} and "
-            f"{learned.provenance['algorithm']['class']} was not found as it was.",
+            "The training instances were not stored with the run." if learned.train is None else f"{learned.missing}.",
             "To run cells again, the instances and the code are needed.",
             "",
-            "Import the code before, or pass problem=... and algorithm=...; save runs with their instances.",
+            "Save runs with their instances."
+            if learned.train is None
+            else "Import the code before, or pass problem=... and algorithm=....",
         )
     if success is not None and predicate_hash(success) != learned.provenance["success"]:
         return 0, ["the success predicate that was given is not the one of the run"]
@@ -154,13 +155,16 @@ def _rerun(
         place, before, after = f"candidate {row} on instance {column}", table.losses[row, column], again.losses[a, b]
         start, new_start = table.start[column], again.start[b]
         if not _same(before, after, start, target) or abs(new_start - start) > ROUNDING * start:
-            problems.append(f"{place} has the loss {before!r} in the table and {after!r} when run again")
+            problems.append(f"{place} has the loss {before:.10g} in the table and {after:.10g} when run again")
         if (
             table.success is not None
             and again.success is not None
             and table.success[row, column] != again.success[a, b]
         ):
             problems.append(f"{place} has another verdict when run again")
+    if len(problems) > EXAMPLES:
+        rest = f"{len(problems) - EXAMPLES} more cells differ: the code, or the table, is another than it was"
+        problems = [*problems[:EXAMPLES], rest]
     return len(rows), problems
 
 

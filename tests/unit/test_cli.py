@@ -1,5 +1,6 @@
 """The command line as a user runs it: in a process of its own."""
 
+import json
 import re
 import subprocess
 import sys
@@ -61,3 +62,24 @@ def test_a_second_demo_does_not_overwrite_the_first(tmp_path):
     (tmp_path / "run-2").mkdir()
     assert cli._free(tmp_path / "run") == tmp_path / "run-3"
     assert cli._free(tmp_path / "other") == tmp_path / "other"
+
+
+def test_a_figure_is_reproduced_as_one_json_document_and_two_files(tmp_path):
+    answer = pacopt("reproduce", "fig4", "--json", "--out", str(tmp_path / "figures"), cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    (result,) = json.loads(answer.stdout)
+    assert result["figure"] == "fig4"
+    assert all(verdict["holds"] for verdict in result["verdicts"])
+    assert {reference["number"] for reference in result["reference"]} <= result["numbers"].keys()
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["fig4-text.pdf", "fig4-text.png"]
+    assert re.search(r"fig4 \(text\): \d+\.\d s", answer.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"), [(["fg1"], "did you mean 'fig1'"), (["fig1", "--variant", "txt"], "'text'")]
+)
+def test_a_figure_or_variant_that_is_none_is_a_mistake_of_the_user(arguments, hint):
+    answer = pacopt("reproduce", *arguments)
+    assert answer.returncode == 2
+    assert hint in " ".join(answer.stderr.split())
+    assert "Traceback" not in answer.stderr

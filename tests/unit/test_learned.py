@@ -193,6 +193,27 @@ def test_a_run_comes_back_as_it_was(learned, tmp_path):
     assert np.array_equal(loaded.posterior.weights, learned.posterior.weights)
 
 
+def test_a_value_at_the_edge_of_its_domain_and_a_better_textbook_are_remarked(learned):
+    assert learned.remarks == ()
+    narrow = Search({"step_size": pacopt.Interval(1e-4, 1e-2, log=True)}, candidates=16, explore=1, rounds=2)
+    split = pacopt.split(STREAM.sample(240, 0), prior=40, train=150, test=50, seed=0)
+    slow = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=narrow)
+    edge, textbook = slow.remarks
+    assert "step_size = 0.00" in edge
+    assert "at the edge of where it was looked for, [0.0001, 0.01]" in edge
+    assert "the textbook does better" in textbook
+    assert len(repr(learned)) < 300
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_a_default_domain_reaches_to_the_textbook(scale):
+    """Curvatures of 1e9 want steps of 1e-9, and the domain of gradient descent ends at 1e-8."""
+    instances = pacopt.Instances({"a": STREAM.sample(240, 0).fields["a"] * scale})
+    result = learn(instances=instances)
+    assert 0.2 < result.hyper["step_size"] * scale < 2
+    assert result.remarks == ()
+
+
 def test_equal_runs_are_equal_files(tmp_path):
     for name in ("one", "two"):
         learn().save(tmp_path / name)
@@ -275,7 +296,7 @@ pacopt.learn(mine.Mine(), pacopt.GradientDescent(), split, steps=3, prior=prior)
 try:
     learned.solve({'a': 1.5})
 except pacopt.PacoptError as error:
-    print(type(error).__name__, 'not found as it was' in str(error))
+    print(type(error).__name__, 'not imported, or has changed' in str(error))
 """
     assert run_alone(setup + "import mine\n" + load + refused) == "True True\nStorageError True\n"
 

@@ -6,7 +6,7 @@ import pytest
 from pacopt import LossTable
 from pacopt.errors import TableError
 from pacopt.papers import plug_in_bound
-from pacopt.papers.sucker_ochs_2023.estimate import published_lambdas
+from pacopt.papers.sucker_ochs_2023.estimate import minimised, published_lambdas
 
 
 def transcription(table, epsilon, lambdas, density=None):
@@ -60,3 +60,15 @@ def test_what_the_published_bound_cannot_say_is_refused():
     for options in ({"epsilon": 0.0}, {"lambdas": np.array([0.0])}, {"lambdas": np.array([])}):
         with pytest.raises(TableError, match="epsilon is"):
             plug_in_bound(LossTable(losses=[[0.5]], start=[1.0]), **options)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_leaving_out_blocks_of_the_grid_changes_nothing(seed):
+    rng = np.random.default_rng(seed)
+    risk, spread = 10 ** rng.uniform(0, 4, 40), 10 ** rng.uniform(-3, 5, 40)
+    found = minimised(risk, spread)
+    lambdas = published_lambdas()
+    exponents = -np.multiply.outer(lambdas, risk) - np.multiply.outer(lambdas**2 / 2, spread)
+    values = (np.log(len(lambdas) / 0.01) + np.log(40) - np.logaddexp.reduce(exponents, axis=1)) / lambdas
+    assert found.lam == lambdas[np.argmin(values)]
+    assert found.value == pytest.approx(values.min(), rel=1e-12)

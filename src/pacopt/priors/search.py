@@ -1,14 +1,14 @@
 """The default prior: a search on the prior split that needs nothing but a domain."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from cmaes import CMA  # type: ignore[import-untyped]
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int
 from scipy.spatial import cKDTree
 
-from pacopt.domain import Domain
+from pacopt.domain import Domain, Interval
 from pacopt.informed import FAVOURITE, best_fraction, informed_weights, tempered
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -35,7 +35,8 @@ class Search:
     the rest to a Gibbs measure of the prior split and to the ladder, in equal parts, and a little to everybody. If
     `min_success` is asked for, points that succeed often enough come before those that do not.
 
-    A hyperparameter that `domain` does not name is searched in the domain of the algorithm.
+    A hyperparameter that `domain` does not name is searched in the domain of the algorithm, widened if the standard
+    value for these instances lies outside of it.
     """
 
     domain: Domain = field(default_factory=dict)
@@ -43,10 +44,15 @@ class Search:
     explore: int = 2
     rounds: int = 6
 
+    def searched(self, trials: Trials) -> Domain:
+        """Where it looks: the domain given, else that of the algorithm, reaching to the standard hyperparameters."""
+        given = dict(checked_names(self.domain, trials.domain, intervals=True))
+        return {name: _reaching(interval, trials.standard, name) for name, interval in trials.domain.items()} | given
+
     def __call__(self, trials: Trials) -> DiscreteMeasure:
         """Explore, refine, select, weigh."""
         trials.need_instances()
-        domain = dict(trials.domain) | dict(checked_names(self.domain, trials.domain, intervals=True))
+        domain = self.searched(trials)
         batch = max(LEAST, checked_count(self.candidates))
         rounds = checked_count(self.rounds, "rounds", least=0)
         explored = spread(batch * checked_count(self.explore, "rounds of exploration"), len(domain), trials.seed)
@@ -77,7 +83,20 @@ class Search:
         order = np.concatenate([order[:1], rungs, order])
         chosen = order[np.sort(np.unique(order, return_index=True)[1])][: self.candidates]
         found = {name: np.concatenate([table.candidates[name] for table in tables])[chosen] for name in domain}
-        return weigh(trials.table(found), np.isin(chosen, rungs), trials)
+        places = np.flatnonzero(np.isin(chosen, rungs))
+        return weigh(
+            trials.table(found), places[np.argsort([list(rungs).index(row) for row in chosen[places]])], trials
+        )
+
+
+def _reaching(interval: Interval, standard: Mapping[str, float] | None, name: str) -> Interval:
+    """The algorithm's own domain, wide enough for what theory recommends for these instances."""
+    value = None if standard is None else standard[name]
+    if value is None or interval.low <= value <= interval.high:
+        return interval
+    room = 10.0 if interval.log else 1.0
+    low, high = (value / room, value * room) if value > 0 else (value, value)
+    return Interval(min(interval.low, low), max(interval.high, high), log=interval.log and low > 0)
 
 
 def at(domain: Domain, points: Float[np.ndarray, "hyper d"]) -> dict[str, np.ndarray]:
@@ -121,14 +140,15 @@ def ladder(points: np.ndarray, tables: Sequence[LossTable], trials: Trials, most
     return rungs
 
 
-def weigh(table: LossTable, rungs: Bool[np.ndarray, " hyper"], trials: Trials) -> DiscreteMeasure:
+def weigh(table: LossTable, rungs: Int[np.ndarray, " rung"], trials: Trials) -> DiscreteMeasure:
     """Informed weights; the first candidate is the favourite.
 
-    Its rivals are those that did nearly as well, and the rungs of the ladder, in case that it fails more often than the
-    prior split shows.
+    Its rivals are those that did nearly as well, and the rungs of the ladder (in this order, the k-th in proportion to
+    1/k), in case that it fails more often than the prior split shows.
     """
     price = np.log(1 / (FAVOURITE * trials.epsilon * trials.shares.risk))
     t = best_fraction(table.safeguarded()[0], train=trials.train, price=price)
-    climbers = DiscreteMeasure.uniform(table.candidates).restrict(rungs)
-    rivals = DiscreteMeasure.of(table.candidates, (tempered(table, t).weights + climbers.weights) / 2)
+    climbers = np.zeros(table.shape[0])
+    climbers[rungs] = 1 / np.arange(1, len(rungs) + 1)
+    rivals = DiscreteMeasure.of(table.candidates, (tempered(table, t).weights + climbers / climbers.sum()) / 2)
     return informed_weights(0, rivals)

@@ -1,4 +1,4 @@
-"""The published bound with the quantities that the authors plug in."""
+"""The published bounds with the quantities that the authors plug in."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,9 @@ from scipy.special import logsumexp
 
 from pacopt.errors import TableError
 from pacopt.loss_table import LossTable
+
+#: Points of the grid that are kept or left out together.
+BLOCK = 64
 
 
 def published_lambdas() -> Float[np.ndarray, " grid"]:
@@ -38,6 +41,35 @@ def plug_in_bound(
     drawn from that prior; leave it out for weights that follow the theorem. Candidates that never succeed get weight
     0.
     """
+    n = table.shape[1]
+    success = table.succeeded()
+    p = success.mean(axis=1)
+    if not p.any():
+        raise TableError(
+            "No candidate succeeded on any instance.",
+            "The published bound conditions on success.",
+            "It would be the mean over nothing.",
+            "Use pacopt.certify, which says what can be said.",
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        risk = np.where(success, table.losses, 0.0).mean(axis=1) / p
+        spread = np.mean(table.start**2) / n / p**2
+    return minimised(risk, spread, epsilon=epsilon, lambdas=lambdas, density=density)
+
+
+def minimised(
+    risk: Float[np.ndarray, " hyper"],
+    spread: Float[np.ndarray, " hyper"],
+    *,
+    epsilon: float = 0.01,
+    lambdas: Float[np.ndarray, " grid"] | None = None,
+    density: Float[np.ndarray, " hyper"] | None = None,
+) -> Estimate:
+    """The minimum over lambda of F for exponents -lambda risk - lambda^2 / 2 spread (P section 5.1), and its posterior.
+
+    A candidate whose risk or spread is not finite gets weight 0. The value is a bound only if the risk is an empirical
+    mean and the spread an upper bound on its second moment over n that was known beforehand.
+    """
     lambdas = published_lambdas() if lambdas is None else np.asarray(lambdas, dtype=np.float64)
     if not 0 < epsilon < 1 or lambdas.ndim != 1 or not lambdas.size or not np.all(lambdas > 0):
         raise TableError(
@@ -46,33 +78,43 @@ def plug_in_bound(
             "",
             "Leave them out for the published values.",
         )
-    rows, n = table.shape
-    success = table.succeeded()
-    p = success.mean(axis=1)
-    converged = p > 0
-    if not converged.any():
-        raise TableError(
-            "No candidate succeeded on any instance.",
-            "The published bound conditions on success.",
-            "It would be the mean over nothing.",
-            "Use pacopt.certify, which says what can be said.",
-        )
-    risk = np.where(success, table.losses, 0.0).mean(axis=1)[converged] / p[converged]
-    spread = np.mean(table.start**2) / n / p[converged] ** 2
-    price = np.log(len(lambdas) / epsilon)
+    rows = len(risk)
+    held = np.isfinite(risk) & np.isfinite(spread)
+    risk, spread = risk[held], spread[held]
 
-    def exponents(lam: np.ndarray) -> np.ndarray:
-        values: np.ndarray = -np.multiply.outer(lam, risk) - np.multiply.outer(lam**2 / 2, spread)
+    def log_sums(lam: np.ndarray) -> np.ndarray:
+        """log sum exp of the exponents for each lambda; the largest exponent is taken out first."""
+        exponents = np.multiply.outer(lam, -risk)
+        exponents -= np.multiply.outer(lam**2 / 2, spread)
+        top = exponents.max(axis=1, keepdims=True)
+        exponents -= top
+        np.exp(exponents, out=exponents)
+        sums: np.ndarray = np.log(exponents.sum(axis=1)) + top[:, 0]
+        return sums
+
+    price = np.log(len(lambdas) / epsilon) + np.log(rows)
+
+    def bound(lam: np.ndarray) -> np.ndarray:
+        values: np.ndarray = (price - log_sums(lam)) / lam
         return values
 
-    blocks = np.array_split(lambdas, max(1, len(lambdas) * rows // 2**21))
-    kappa = np.concatenate([logsumexp(exponents(block), axis=1) for block in blocks]) - np.log(rows)
-    bound = (price - kappa) / lambdas
-    best = int(np.argmin(bound))
+    # Only the smallest value is wanted: blocks of the grid that cannot hold it are left out. The log-partition falls at
+    # least with the slope `least` behind the start of a block, so F there is at least what the two ends say.
+    lambdas = np.sort(lambdas)
+    starts = np.arange(0, len(lambdas), BLOCK)
+    first, last = lambdas[starts], lambdas[np.minimum(starts + BLOCK, len(lambdas)) - 1]
+    at_start = bound(first)
+    least = np.min(risk + np.multiply.outer(first, spread), axis=1)
+    floor = np.minimum(at_start, (at_start * first + (last - first) * least) / last)
+    kept = starts[floor <= at_start.min() * (1 + 1e-12)]
+    places = np.concatenate([np.arange(start, min(start + BLOCK, len(lambdas))) for start in kept])
+    values = bound(lambdas[places])
+    chosen = int(np.argmin(values))
+    best, value = lambdas[places[chosen]], values[chosen]
 
     log_weights = np.full(rows, -np.inf)
-    log_weights[converged] = exponents(lambdas[best : best + 1])[0]
+    log_weights[held] = -best * risk - best**2 / 2 * spread
     if density is not None:
         with np.errstate(divide="ignore"):
             log_weights = log_weights + np.log(np.asarray(density, dtype=np.float64))
-    return Estimate(float(bound[best]), float(lambdas[best]), np.exp(log_weights - logsumexp(log_weights)))
+    return Estimate(float(value), float(best), np.exp(log_weights - logsumexp(log_weights)))

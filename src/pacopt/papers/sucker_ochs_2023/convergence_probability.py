@@ -1,0 +1,88 @@
+"""Experiment 3: whether the success probability that was asked for is reached on unseen instances."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.bounds.success import ClopperPearson
+from pacopt.instances import Instances
+from pacopt.papers.sucker_ochs_2023.setting import EPSILON, Published, Variant, heavy_ball, published, varying
+from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, above_diagonal
+
+LEVELS = np.round(np.arange(0.05, 0.951, 0.01), 2)
+PRIOR, TRAIN, CANDIDATES, SETS, SIZE = 100, 100, 150, 25, 250
+#: Levels at which all draws of the final prior are looked at, and on how many instances.
+EVERY, POOL = 10, 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConvergenceProbability:
+    """Success frequencies of what was learned for each level, on each test set; and of the final prior's draws."""
+
+    variant: Variant
+    levels: Float[np.ndarray, " level"]
+    learned: tuple[Published, ...]
+    frequencies: Float[np.ndarray, "level set"]
+    admitted: dict[float, float]
+
+    @property
+    def lower(self) -> Float[np.ndarray, " level"]:
+        """Lower bounds on the success probabilities from all test sets together, simultaneous over the levels.
+
+        With the code's variant, test sets share instances, and this is no bound.
+        """
+        counts = np.round(self.frequencies * SIZE).sum(axis=1)
+        log_share = np.full(len(self.levels), -np.log(len(self.levels)))
+        return ClopperPearson().lower(counts, SETS * SIZE, log_share, EPSILON)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The points of the figure, and what can be said with confidence."""
+        worst = max(self.admitted.values())
+        return (
+            above_diagonal(self.levels, self.frequencies, "empirical success probabilities on all test sets"),
+            above_diagonal(self.levels, self.lower[:, None], "simultaneous lower bounds (confidence 0.99)"),
+            Verdict(
+                "the final prior admits only what succeeds often enough",
+                worst == 0.0,
+                f"up to {worst:.0%} of its draws succeed less often than asked for",
+            ),
+        )
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What can be compared with other runs of the experiment."""
+        means = self.frequencies.mean(axis=1)
+        picked = {f"success at level {level:g}": float(mean) for level, mean in zip(self.levels, means, strict=True)}
+        return picked | {f"draws below level {level}": share for level, share in self.admitted.items()}
+
+
+def convergence_probability(
+    *, seed: int = 0, variant: Variant = Variant.TEXT, levels: Float[np.ndarray, " level"] = LEVELS
+) -> ConvergenceProbability:
+    """Section 7.3: the same prior, training and test instances for all levels."""
+    law = varying(seed, variant)
+    prior, train = law.sample(PRIOR, seed=seed + 1), law.sample(TRAIN, seed=seed + 2)
+    sets = _test_sets(law.sample(SETS * SIZE, seed=seed + 3), seed, variant)
+    pool = law.sample(POOL, seed=seed + 4)
+    engine, found, frequencies, admitted = heavy_ball(law), [], [], {}
+    for k, level in enumerate(levels):
+        result = published(law, prior, train, success=float(level), candidates=CANDIDATES, seed=seed)
+        found.append(result)
+        success = engine.table(result.hyper, sets).succeeded()[0]
+        frequencies.append(success.reshape(SETS, SIZE).mean(axis=1))
+        if k % EVERY == 0:
+            p = engine.table(result.table.candidates, pool).succeeded().mean(axis=1)
+            # Below by more than three standard errors of this pool: truly below.
+            admitted[float(level)] = float(np.mean(p < level - 3 * np.sqrt(level * (1 - level) / POOL)))
+    return ConvergenceProbability(variant, levels, tuple(found), np.array(frequencies), admitted)
+
+
+def _test_sets(instances: Instances, seed: int, variant: Variant) -> Instances:
+    """25 sets of 250, one after the other: separate in the text, drawn anew from one pool in the code."""
+    if variant == Variant.TEXT:
+        return instances
+    rng = np.random.default_rng([seed, 2])
+    rows = np.concatenate([rng.choice(len(instances), SIZE, replace=False) for _ in range(SETS)])
+    return instances[rows]

@@ -1,0 +1,66 @@
+"""What the four experiments share: the two readings of the paper, the families, the published procedure."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from pacopt.algorithms import HeavyBall
+from pacopt.engines.traced import Traced
+from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
+from pacopt.papers.sucker_ochs_2023.estimate import Estimate, plug_in_bound
+from pacopt.priors.iterative_box import IterativeBox
+from pacopt.problems.quadratic_laws import VaryingCurvature
+from pacopt.trials import Trials
+
+EPSILON, STEPS = 0.01, 50
+
+
+class Variant(StrEnum):
+    """Where the text and the authors' code differ: which of them is followed."""
+
+    TEXT = "text"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Published:
+    """What the published procedure learns: the argmax of the posterior on draws from the final box."""
+
+    hyper: dict[str, float]
+    estimate: Estimate
+    table: LossTable
+
+
+def heavy_ball(law: VaryingCurvature) -> Traced:
+    """Heavy-ball for 50 steps on a family of quadratics."""
+    return Traced(law.problem, HeavyBall(), STEPS)
+
+
+def varying(seed: int, variant: Variant) -> VaryingCurvature:
+    """The family of experiments 2 to 4: integer entries in the text, real ones in the code."""
+    return VaryingCurvature.draw(seed=seed, integer_entries=variant == Variant.TEXT)
+
+
+def standard(law: VaryingCurvature) -> dict[str, float]:
+    """The textbook's heavy-ball for the extreme curvatures."""
+    return HeavyBall().standard(*law.curvature)
+
+
+def published(
+    law: VaryingCurvature, prior: Instances, train: Instances, *, success: float, candidates: int, seed: int
+) -> Published:
+    """App. B: shrink the box on the prior split, draw from it, weigh the draws on the training split, take the best."""
+    engine = heavy_ball(law)
+    box = IterativeBox.published(standard(law), L=law.curvature[1], success=success, candidates=candidates)
+    trials = Trials(engine.table, prior, HeavyBall.hyperparameters, train=len(train), epsilon=EPSILON, seed=seed)
+    table = engine.table(box(trials).support, train)
+    estimate = plug_in_bound(table, epsilon=EPSILON)
+    return Published(table.hyper(int(np.argmax(estimate.weights))), estimate, table)
+
+
+def mean_of_converged(table: LossTable, row: int = 0) -> float:
+    """The mean final loss of the runs that ended at or below their start; NaN if none did."""
+    good = table.succeeded()[row]
+    return float(table.losses[row][good].mean()) if good.any() else float("nan")

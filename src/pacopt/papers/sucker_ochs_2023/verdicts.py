@@ -1,0 +1,77 @@
+"""The paper's claims as functions of numbers. Each can come out negative."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import stdtr
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A claim, whether these numbers bear it out, and what they are."""
+
+    claim: str
+    holds: bool
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"{'holds' if self.holds else 'DOES NOT HOLD'}: {self.claim} ({self.evidence})"
+
+
+def mass_moves_to_standard(distances: Float[np.ndarray, " count"], name: str) -> Verdict:
+    """Mean distances of the posterior from the standard step size, by increasing numbers of steps."""
+    return Verdict(
+        f"posterior mass moves to 2/(L + mu) with the number of steps, with {name}",
+        bool(np.all(np.diff(distances) < 0)),
+        "mean relative distance " + ", ".join(f"{value:.3f}" for value in distances),
+    )
+
+
+def no_mass_beyond(mass: Float[np.ndarray, " count"], name: str) -> Verdict:
+    """Posterior mass beyond 2/L, for each number of steps."""
+    return Verdict(
+        f"no posterior mass beyond 2/L, with {name}",
+        bool(np.all(np.asarray(mass) < 1e-3)),
+        f"at most {np.max(mass):.2g}",
+    )
+
+
+def beats_standard(learned: Float[np.ndarray, " instance"], textbook: Float[np.ndarray, " instance"]) -> Verdict:
+    """Final losses on the same instances: a one-sided paired t-test at 0.001."""
+    gain = np.asarray(textbook) - np.asarray(learned)
+    error = gain.std(ddof=1) / np.sqrt(len(gain))
+    # Without any spread the sign of the gain says it all.
+    p_value = float(stdtr(len(gain) - 1, -gain.mean() / error)) if error > 0 else float(gain.mean() <= 0)
+    return Verdict(
+        "learned beats standard significantly",
+        p_value < 1e-3,
+        f"mean loss {np.mean(learned):.4g} against {np.mean(textbook):.4g}, p = {p_value:.1g}",
+    )
+
+
+def no_further_acceleration(means: Float[np.ndarray, " level"]) -> Verdict:
+    """Mean losses by decreasing guarantee: none is smaller than the first by more than a fifth."""
+    best = float(np.min(means) / means[0])
+    return Verdict(
+        "a weaker guarantee than 0.9 brings no further acceleration",
+        best > 0.8,
+        f"the best mean loss is {best:.2f} times that of the strongest guarantee",
+    )
+
+
+def above_diagonal(
+    levels: Float[np.ndarray, " level"], frequencies: Float[np.ndarray, "level set"], what: str
+) -> Verdict:
+    """Success frequencies, or lower bounds on success probabilities, against the level asked for."""
+    below = np.asarray(frequencies) < np.asarray(levels)[:, None]
+    return Verdict(
+        f"{what} lie above the diagonal",
+        not below.any(),
+        f"{int(below.sum())} of {below.size} below",
+    )
+
+
+def bound_holds(bound: float, truth: float, name: str) -> Verdict:
+    """A bound on the mean loss against the mean loss on fresh instances."""
+    return Verdict(f"the {name} holds", bound >= truth, f"{bound:.4g} against {truth:.4g}, {bound / truth:.2f} times")
