@@ -5,6 +5,7 @@ import pytest
 
 from pacopt.papers.sucker_ochs_2023.verdicts import (
     above_diagonal,
+    admits_only_able,
     beats_standard,
     bound_holds,
     mass_moves_to_standard,
@@ -32,6 +33,7 @@ LEVELS = np.array([0.1, 0.5, 0.9])
             [[0.1, 0.2], [0.6, 0.5], [1, 1]],
             [[0.1, 0.2], [0.49, 0.5], [1, 1]],
         ),
+        (lambda shares: admits_only_able(np.array(shares)), [0.0, 0.0], [0.0, 0.01]),
         (lambda bound: bound_holds(bound, 3.0, "bound"), 3.0, 2.999),
     ],
 )

@@ -194,7 +194,7 @@ def test_a_run_comes_back_as_it_was(learned, tmp_path):
 
 
 def test_a_value_at_the_edge_of_its_domain_and_a_better_textbook_are_remarked(learned):
-    assert learned.remarks == ()
+    assert not any("edge" in remark for remark in learned.remarks)
     narrow = Search({"step_size": pacopt.Interval(1e-4, 1e-2, log=True)}, candidates=16, explore=1, rounds=2)
     split = pacopt.split(STREAM.sample(240, 0), prior=40, train=150, test=50, seed=0)
     slow = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=narrow)
@@ -211,7 +211,7 @@ def test_a_default_domain_reaches_to_the_textbook(scale):
     instances = pacopt.Instances({"a": STREAM.sample(240, 0).fields["a"] * scale})
     result = learn(instances=instances)
     assert 0.2 < result.hyper["step_size"] * scale < 2
-    assert result.remarks == ()
+    assert not any("edge" in remark for remark in result.remarks)
 
 
 def test_equal_runs_are_equal_files(tmp_path):

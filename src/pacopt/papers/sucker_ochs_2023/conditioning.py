@@ -14,6 +14,7 @@ from pacopt.papers.sucker_ochs_2023.setting import (
     Variant,
     heavy_ball,
     published,
+    published_mean,
     standard,
     varying,
 )
@@ -70,9 +71,8 @@ class Conditioning:
 
     @property
     def means(self) -> Float[np.ndarray, " row"]:
-        """Mean final losses of the runs that converged."""
-        last = self.curves[:, :, -1]
-        return np.array([row[row <= self.start].mean() for row in last])
+        """Mean final losses, as the variant reports them."""
+        return np.array([published_mean(row, self.start, self.variant) for row in self.curves[:, :, -1]])
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

@@ -75,6 +75,8 @@ def draw_probability(result: ConvergenceProbability) -> Figure:
     axes.plot([0, 1], [0, 1], color=BLACK, linestyle="--", linewidth=1, label="asked for")
     levels, shares = zip(*result.admitted.items(), strict=True)
     axes.bar(levels, shares, width=0.02, color=ORANGE, label="share of the final prior that is truly below")
+    passed = list(result.filtered.values())
+    axes.plot(levels, passed, "D", color=PURPLE, markersize=4, label="share of what one filter admits, truly below")
     axes.set(xlabel="success probability asked for", ylabel="success probability", xlim=(0, 1), ylim=(0, 1.02))
     axes.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 0.1))
     _plain(axes)
@@ -107,7 +109,7 @@ def draw_tightness(result: BoundTightness) -> Figure:
     for name, (values, colour, style) in curves.items():
         sizes.plot(n, values, color=colour, linestyle=style, marker="o", label=name)
         for x, y in zip(n, values, strict=True):
-            shift = (6, 5) if style != "-" else (6, -11)
+            shift = (6, 5) if style != "-" else (-12, -14)
             sizes.annotate(f"{y:.2f}", (x, y), xytext=shift, textcoords="offset points", fontsize=8, color=colour)
     sizes.axhline(1.0, color=ORANGE, linewidth=1, label="the truth")
     sizes.set(

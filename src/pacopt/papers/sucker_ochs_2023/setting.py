@@ -60,7 +60,9 @@ def published(
     return Published(table.hyper(int(np.argmax(estimate.weights))), estimate, table)
 
 
-def mean_of_converged(table: LossTable, row: int = 0) -> float:
-    """The mean final loss of the runs that ended at or below their start; NaN if none did."""
-    good = table.succeeded()[row]
-    return float(table.losses[row][good].mean()) if good.any() else float("nan")
+def published_mean(losses: np.ndarray, start: np.ndarray, variant: Variant) -> float:
+    """The mean final loss as it is reported: of the runs that converged, or with diverged ones as zero in the code."""
+    converged = losses <= start
+    if variant == Variant.CODE:
+        return float(np.where(converged, losses, 0.0).mean())
+    return float(losses[converged].mean()) if converged.any() else float("nan")

@@ -14,8 +14,8 @@ from pacopt.papers.sucker_ochs_2023.setting import (
     Published,
     Variant,
     heavy_ball,
-    mean_of_converged,
     published,
+    published_mean,
     standard,
     varying,
 )
@@ -72,7 +72,7 @@ class BoundTightness:
     @property
     def numbers(self) -> dict[str, float]:
         """What can be compared with other runs of the experiment."""
-        learned, textbook = self.kept.mean(axis=1)
+        learned, textbook = (published_mean(row, self.start, self.variant) for row in self.losses)
         return self.learned.hyper | {
             "lambda": self.learned.estimate.lam,
             "plug-in estimate": self.learned.estimate.value,
@@ -107,7 +107,7 @@ def bound_tightness(*, seed: int = 0, variant: Variant = Variant.TEXT) -> BoundT
             Tightness(
                 train=n,
                 plug_in=result.estimate.value,
-                plug_in_truth=mean_of_converged(truth, 0),
+                plug_in_truth=published_mean(truth.losses[0], truth.start, Variant.TEXT),
                 absolute=float(deployed.absolute or np.nan),
                 absolute_truth=float(kept[1].mean()),
                 relative=deployed.risk,

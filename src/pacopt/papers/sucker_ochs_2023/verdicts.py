@@ -72,6 +72,16 @@ def above_diagonal(
     )
 
 
+def admits_only_able(shares: Float[np.ndarray, " level"]) -> Verdict:
+    """Shares of the final prior's draws that truly succeed less often than asked for."""
+    worst = float(np.max(shares))
+    return Verdict(
+        "the final prior admits only what succeeds as often as asked for",
+        worst == 0.0,
+        f"up to {worst:.0%} of its draws do not",
+    )
+
+
 def bound_holds(bound: float, truth: float, name: str) -> Verdict:
     """A bound on the mean loss against the mean loss on fresh instances."""
     return Verdict(f"the {name} holds", bound >= truth, f"{bound:.4g} against {truth:.4g}, {bound / truth:.2f} times")
