@@ -4,6 +4,8 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -45,3 +47,15 @@ def test_every_command_of_the_readme_is_a_target_or_a_command():
     assert {"demo", "test"} <= set(targets)
     for target in targets:
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
+
+
+def test_every_pacopt_command_of_the_pages_exists_with_its_options():
+    pacopt_command = Path(sys.executable).with_name("pacopt")
+    lines = [line for page in PAGES for line in re.findall(r"^pacopt (.*)$", page.read_text(), flags=re.MULTILINE)]
+    assert lines
+    for line in lines:
+        command, *words = shlex.split(line.split("#")[0].split(">")[0])
+        answer = subprocess.run([pacopt_command, command, "--help"], capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, line
+        for word in words:
+            assert not word.startswith("--") or word in answer.stdout, line
