@@ -28,6 +28,7 @@ class StepSizePosterior:
     variant: Variant
     mu: float
     L: float
+    law: FixedCurvature
     candidates: Float[np.ndarray, " hyper"]
     estimates: dict[tuple[str, int], Estimate]
 
@@ -89,8 +90,10 @@ def step_size_posterior(*, seed: int = 0, variant: Variant = Variant.TEXT) -> St
                 "moment": _final_moments(law, candidates, count) / TRAIN,
             }
         for name, spread in spreads.items():
-            estimates[name, count] = minimised(risk, spread, epsilon=EPSILON, density=density)
-    return StepSizePosterior(variant, mu, L, candidates, estimates)
+            # Published: the prior density multiplied onto draws from that prior. A bound does not allow it.
+            published = density if name == "code" else None
+            estimates[name, count] = minimised(risk, spread, epsilon=EPSILON, density=published)
+    return StepSizePosterior(variant, mu, L, law, candidates, estimates)
 
 
 def _final_moments(law: FixedCurvature, candidates: np.ndarray, count: int) -> Float[np.ndarray, " hyper"]:
