@@ -34,10 +34,11 @@ class Instances:
         """Check and freeze the fields."""
         if not isinstance(self.fields, Mapping):
             raise InstancesError(
-                f"A {type(self.fields).__name__} was given.",
+                f"An object of type {type(self.fields).__name__} was given.",
                 "Instances are made of named arrays.",
                 "A problem asks for its data by name.",
-                'Pass a mapping such as {"A": array, "b": array}.',
+                'Pass a mapping such as {"A": array, "b": array}; for a list of instances, '
+                '{"A": numpy.stack([row["A"] for row in rows]), ...}.',
             )
         fields = {name: _checked(name, array) for name, array in self.fields.items()}
         if not fields:

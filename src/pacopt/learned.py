@@ -199,7 +199,7 @@ class Learned:
             raise InstancesError(
                 f"An instance with {', '.join(names) or 'no fields'} was given."
                 if isinstance(instance, Mapping)
-                else f"A {type(instance).__name__} was given.",
+                else f"An object of type {type(instance).__name__} was given.",
                 f"One instance is a mapping with {', '.join(expected)}.",
                 "",
                 f"For {unknown[0]!r}: {suggest(unknown[0], expected)}" if unknown else "Use instances[0], for example.",

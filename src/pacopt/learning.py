@@ -167,6 +167,13 @@ def _name(prior: Any) -> str:
 
 
 def _measure(prior: Any, trials: Trials) -> DiscreteMeasure:
+    if isinstance(prior, type):
+        raise PriorError(
+            f"The class {prior.__name__} was given as a prior.",
+            "A prior is a function of Trials, or an object that can be called like one.",
+            "",
+            f"Call the class: {prior.__name__}().",
+        )
     measure = prior if isinstance(prior, DiscreteMeasure) else prior(trials) if callable(prior) else None
     if not isinstance(measure, DiscreteMeasure):
         found = (

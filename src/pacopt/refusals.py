@@ -16,7 +16,7 @@ def checked_seed(split: Any, seed: Any, progress: Any) -> int:
     """The seed; what is no split, no seed and no progress is refused."""
     if not isinstance(split, Split):
         raise SplitError(
-            f"A {type(split).__name__} was given.",
+            f"An object of type {type(split).__name__} was given.",
             "Instances divided into prior, train and test are needed.",
             "Candidates have to be chosen on other instances than those that certify them.",
             "Use pacopt.split(instances, prior=200, train=1000, test=200, seed=0).",

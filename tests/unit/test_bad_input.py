@@ -112,7 +112,7 @@ MISTAKES = {
     "a dict in place of instances": (
         lambda: prepare(instances={"b": np.ones((3, 3))}),
         InstancesError,
-        "A dict was given.*pacopt.Instances",
+        "of type dict was given.*pacopt.Instances",
     ),
     "no instances": (lambda: prepare(instances=INSTANCES[:0]), InstancesError, "no instances"),
     "no steps": (lambda: prepare(steps=0), AlgorithmError, "steps is 0"),

@@ -152,8 +152,8 @@ def test_every_nan_is_the_same_number():
         ({"a/b": np.zeros(3)}, "slash"),
         ({"": np.zeros(3)}, "non-empty"),
         ({"x.npy": np.zeros(3)}, "npy"),
-        (np.zeros(3), "A ndarray was given"),
-        (None, "A NoneType was given"),
+        (np.zeros(3), "of type ndarray was given"),
+        (None, "of type NoneType was given"),
         ({"m": np.ma.masked_less(np.arange(3.0), 1)}, "masked"),
     ],
 )

@@ -113,8 +113,8 @@ def test_losses_are_above_a_known_minimum_and_points_keep_their_structure():
         ({"b": np.array(1.0)}, "For 'b'"),
         ({}, "no fields"),
         ({"a": np.ones(3)}, r"'a' is float64\[3\]"),
-        (3.0, "A float was given"),
-        (STREAM.sample(3, 0), "A Instances was given"),
+        (3.0, "of type float was given"),
+        (STREAM.sample(3, 0), "of type Instances was given"),
         ({"a": "steep"}, "holds <U5 values"),
     ],
 )

@@ -350,6 +350,7 @@ def test_a_start_that_is_negative_or_nan_is_named_with_its_split(part, row, shif
 
 GARBAGE = [
     ({"prior": 3}, PriorError, "prior is 3"),
+    ({"prior": Search}, PriorError, r"Call the class: Search\(\)"),
     ({"prior": lambda trials: None}, PriorError, "returned a NoneType"),
     ({"prior": DiscreteMeasure.uniform({"rate": [1.0]})}, CandidatesError, "no hyperparameter 'rate'"),
     ({"seed": -1}, PriorError, "seed is -1"),
@@ -388,5 +389,5 @@ def test_a_class_in_place_of_an_object_and_a_table_in_place_of_a_split_are_refus
         pacopt.learn(Slope, pacopt.GradientDescent(), parts(), steps=3)
     with pytest.raises(AlgorithmError, match="Call the class"):
         pacopt.learn(Slope(), pacopt.GradientDescent, parts(), steps=3)
-    with pytest.raises(SplitError, match="A Instances was given"):
+    with pytest.raises(SplitError, match="of type Instances was given"):
         pacopt.learn(Slope(), pacopt.GradientDescent(), STREAM.sample(10, 0), steps=3)

@@ -24,7 +24,9 @@ def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
         if not isinstance(value, base):
             called = isinstance(value, type) and issubclass(value, base)
             raise error(
-                f"{value} was given." if isinstance(value, type) else f"A {type(value).__name__} was given.",
+                f"{value} was given."
+                if isinstance(value, type)
+                else f"An object of type {type(value).__name__} was given.",
                 f"An object of type {base.__name__} is needed.",
                 "",
                 f"Call the class: {value.__name__}()." if called else f"Make it one: pacopt.{base.__name__}.",
