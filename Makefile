@@ -27,6 +27,7 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.loss_table
+	$(BIN)/python -m benchmarks.learning
 
 coverage: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m simulation.simulate

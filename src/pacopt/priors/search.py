@@ -83,10 +83,7 @@ class Search:
         order = np.concatenate([order[:1], rungs, order])
         chosen = order[np.sort(np.unique(order, return_index=True)[1])][: self.candidates]
         found = {name: np.concatenate([table.candidates[name] for table in tables])[chosen] for name in domain}
-        places = np.flatnonzero(np.isin(chosen, rungs))
-        return weigh(
-            trials.table(found), places[np.argsort([list(rungs).index(row) for row in chosen[places]])], trials
-        )
+        return weigh(trials.table(found), np.flatnonzero(np.isin(chosen, rungs)), trials)
 
 
 def _reaching(interval: Interval, standard: Mapping[str, float] | None, name: str) -> Interval:
@@ -143,8 +140,8 @@ def ladder(points: np.ndarray, tables: Sequence[LossTable], trials: Trials, most
 def weigh(table: LossTable, rungs: Int[np.ndarray, " rung"], trials: Trials) -> DiscreteMeasure:
     """Informed weights; the first candidate is the favourite.
 
-    Its rivals are those that did nearly as well, and the rungs of the ladder (in this order, the k-th in proportion to
-    1/k), in case that it fails more often than the prior split shows.
+    Its rivals are those that did nearly as well, and the rungs of the ladder (from the fastest on, the k-th in
+    proportion to 1/k), in case that it fails more often than the prior split shows.
     """
     price = np.log(1 / (FAVOURITE * trials.epsilon * trials.shares.risk))
     t = best_fraction(table.safeguarded()[0], train=trials.train, price=price)
