@@ -18,7 +18,7 @@ from pacopt.errors import DesignError
 from pacopt.exponential_family import Assumption, Status, gibbs_posterior
 from pacopt.loss_table import LossTable
 from pacopt.rows import by_rows, log_wealth
-from pacopt.statement import certificate_text
+from pacopt.statement import certificate_text, down, up
 
 #: The version of the stored form.
 SCHEMA = "pacopt.certificate/1"
@@ -128,7 +128,7 @@ class Certificate:
         return certificate_text(self)
 
     def __repr__(self) -> str:
-        numbers = f"risk={self.deployed.risk:.4g}, success={self.deployed.success:.4g}"
+        numbers = f"risk={up(self.deployed.risk)}, success={down(self.deployed.success)}"
         return f"Certificate({numbers}, confidence={self.confidence:.10g}, instances={self.instances})"
 
 

@@ -14,7 +14,8 @@ from pacopt.instances import Instances
 def as_seen(cell: Cell, hyper: Mapping[str, np.ndarray], instances: Instances, dtype: np.dtype[Any]) -> Instances:
     """The instances as the runs see them: only the fields that they depend on, in the precision in which they do.
 
-    Two rows that differ in anything else, a running number say, are the same instance.
+    Two rows that differ in anything else, a running number say, are the same instance. If that is all there is, these
+    very instances are returned.
     """
     cast = {name: in_precision(name, array, dtype) for name, array in instances.fields.items()}
     with precision(dtype):
@@ -25,4 +26,6 @@ def as_seen(cell: Cell, hyper: Mapping[str, np.ndarray], instances: Instances, d
     used = {id(variable) for equation in traced.jaxpr.eqns for variable in equation.invars}
     used |= {id(variable) for variable in traced.jaxpr.outvars}
     read = [name for name, variable in zip(sorted(cast), traced.jaxpr.invars, strict=True) if id(variable) in used]
+    if len(read) == len(cast) and all(cast[name].dtype == instances.fields[name].dtype for name in cast):
+        return instances
     return Instances({name: cast[name] for name in read} or {"nothing": np.zeros(len(instances))})
