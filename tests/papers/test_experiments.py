@@ -68,7 +68,11 @@ def test_the_published_estimate_is_about_six_times_the_mean_and_learned_ten_time
     assert 8.5 < numbers["standard / learned"] < 13
     assert 6e-4 < numbers["step_size"] < 8.5e-4
     assert 0.84 < numbers["momentum"] < 0.93
-    assert all(verdict.holds for verdict in result.verdicts)
+    held = {verdict.claim: verdict.holds for verdict in result.verdicts}
+    assert {claim for claim, holds in held.items() if not holds} == {
+        f"the plug-in estimate, N = {n}, is a good estimate of the true mean (within a factor of 2)"
+        for n in (100, 1000, 10_000)
+    }
     for row in result.rows:
         assert row.absolute / row.absolute_truth < row.plug_in / row.plug_in_truth
     largest = result.rows[-1]
@@ -76,9 +80,9 @@ def test_the_published_estimate_is_about_six_times_the_mean_and_learned_ten_time
     assert 1 <= largest.absolute / largest.absolute_truth < 1.15
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_conditioning_speeds_up_and_weaker_guarantees_add_nothing(seed):
-    result = conditioning(seed=seed, variant=Variant.CODE if seed == 2 else Variant.TEXT)
+@pytest.mark.parametrize(("seed", "variant"), [(0, "text"), (1, "text"), (0, "code"), (1, "code")])
+def test_conditioning_speeds_up_and_weaker_guarantees_add_nothing(seed, variant):
+    result = conditioning(seed=seed, variant=Variant(variant))
     assert all(verdict.holds for verdict in result.verdicts)
     assert 0.93 <= result.success[0] <= 1.0
     # The authors' code: 4744 / 445; the instances differ.

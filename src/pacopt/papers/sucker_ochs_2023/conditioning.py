@@ -16,6 +16,7 @@ from pacopt.papers.sucker_ochs_2023.setting import (
     published,
     published_mean,
     standard,
+    stream,
     varying,
 )
 from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, beats_standard, no_further_acceleration
@@ -77,7 +78,9 @@ class Conditioning:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """Learned against standard at the strongest guarantee; weaker guarantees against it."""
-        return beats_standard(self.final[1], self.final[0]), no_further_acceleration(self.means[1:])
+        last = self.curves[:, :, -1]
+        converged = np.array([published_mean(row, self.start, Variant.TEXT) for row in last[1:]])
+        return beats_standard(self.final[1], self.final[0]), no_further_acceleration(converged, self.levels[0])
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -88,6 +91,10 @@ class Conditioning:
             values[f"level {level}, plug-in estimate"] = result.estimate.value
             values[f"level {level}, mean loss"] = float(self.means[row])
             values[f"level {level}, success"] = float(self.success[row])
+        for name, found in self.frontiers.items():
+            for end, choice in (("fastest", found.choices[0]), ("safest", found.choices[-1])):
+                values[f"frontier, {name}, {end}, certified success"] = choice.success
+                values[f"frontier, {name}, {end}, certified ratio"] = choice.risk
         strongest, weakest = f"level {self.levels[0]}, ", f"level {self.levels[-1]}, "
         values |= {n.replace(strongest, "strongest level, "): v for n, v in values.items() if n.startswith(strongest)}
         values |= {n.replace(weakest, "weakest level, "): v for n, v in values.items() if n.startswith(weakest)}
@@ -97,7 +104,9 @@ class Conditioning:
 def conditioning(*, seed: int = 0, variant: Variant = Variant.TEXT) -> Conditioning:
     """Section 7.2, and beyond it the certified frontier on this family and on one with heavy-tailed curvature."""
     law, (prior, train), levels = varying(seed, variant), SIZES[variant], LEVELS[variant]
-    parts = split(law.sample(prior + train + TEST, seed=seed + 1), prior=prior, train=train, test=TEST, seed=seed)
+    parts = split(
+        law.sample(prior + train + TEST, seed=stream(seed, 1)), prior=prior, train=train, test=TEST, seed=seed
+    )
     found = tuple(
         published(law, parts.prior, parts.train, success=level, candidates=CANDIDATES, seed=seed) for level in levels
     )
@@ -111,7 +120,7 @@ def conditioning(*, seed: int = 0, variant: Variant = Variant.TEXT) -> Condition
     return Conditioning(variant, levels, found, losses, table.start, frontiers)
 
 
-def _frontier(stream: VaryingCurvature | HeavyTailed, law: VaryingCurvature, seed: int) -> Frontier:
-    parts = split(stream.sample(200 + CERTIFIED, seed=seed + 5), prior=200, train=CERTIFIED, test=0, seed=seed)
+def _frontier(family: VaryingCurvature | HeavyTailed, law: VaryingCurvature, seed: int) -> Frontier:
+    parts = split(family.sample(200 + CERTIFIED, seed=stream(seed, 5)), prior=200, train=CERTIFIED, test=0, seed=seed)
     learned = learn(law.problem, HeavyBall(), parts, steps=STEPS, prior=Search(candidates=CANDIDATES), seed=seed)
     return frontier(learned, levels=(1 - np.geomspace(0.5, 0.001, 200)).tolist())

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from pacopt.bounds.success import ClopperPearson
-from pacopt.instances import Instances
 from pacopt.papers.sucker_ochs_2023.setting import (
     EPSILON,
     Published,
@@ -14,6 +13,7 @@ from pacopt.papers.sucker_ochs_2023.setting import (
     heavy_ball,
     published,
     standard,
+    stream,
     varying,
 )
 from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, above_diagonal, admits_only_able
@@ -40,18 +40,15 @@ class ConvergenceProbability:
     levels: Float[np.ndarray, " level"]
     learned: tuple[Published, ...]
     frequencies: Float[np.ndarray, "level set"]
+    counts: Float[np.ndarray, " level"]
     filtered: dict[float, float]
     admitted: dict[float, float]
 
     @property
     def lower(self) -> Float[np.ndarray, " level"]:
-        """Lower bounds on the success probabilities from all test sets together, simultaneous over the levels.
-
-        With the code's variant, test sets share instances, and this is no bound.
-        """
-        counts = np.round(self.frequencies * SIZE).sum(axis=1)
+        """Lower bounds on the success probabilities from all test instances, simultaneous over the levels."""
         log_share = np.full(len(self.levels), -np.log(len(self.levels)))
-        return ClopperPearson().lower(counts, SETS * SIZE, log_share, EPSILON)
+        return ClopperPearson().lower(self.counts, SETS * SIZE, log_share, EPSILON)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -76,27 +73,28 @@ def convergence_probability(
 ) -> ConvergenceProbability:
     """Section 7.3: the same prior, training and test instances for all levels."""
     law = varying(seed, variant)
-    prior, train = law.sample(PRIOR, seed=seed + 1), law.sample(TRAIN, seed=seed + 2)
-    sets = _test_sets(law.sample(SETS * SIZE, seed=seed + 3), seed, variant)
-    pool = law.sample(POOL, seed=seed + 4)
-    engine, found, frequencies, filtered, admitted = heavy_ball(law), [], [], {}, {}
+    prior, train = law.sample(PRIOR, seed=stream(seed, 1)), law.sample(TRAIN, seed=stream(seed, 2))
+    test, sets = law.sample(SETS * SIZE, seed=stream(seed, 3)), _test_sets(seed, variant)
+    pool = law.sample(POOL, seed=stream(seed, 4))
+    engine, found, successes, filtered, admitted = heavy_ball(law), [], [], {}, {}
     for k, level in enumerate(levels):
         result = published(law, prior, train, success=float(level), candidates=CANDIDATES, seed=seed)
         found.append(result)
-        success = engine.table(result.hyper, sets).succeeded()[0]
-        frequencies.append(success.reshape(SETS, SIZE).mean(axis=1))
+        successes.append(engine.table(result.hyper, test).succeeded()[0])
         if k % EVERY == 0:
             initial = engine.table(_initial(law, float(level), seed), pool).succeeded()
             filtered[float(level)] = _passed_but_below(initial, float(level))
             p = engine.table(result.table.candidates, pool).succeeded().mean(axis=1)
             admitted[float(level)] = float(np.mean(_below(p, float(level), len(pool))))
-    return ConvergenceProbability(variant, levels, tuple(found), np.array(frequencies), filtered, admitted)
+    success = np.array(successes)
+    frequencies, counts = success[:, sets].mean(axis=2), success.sum(axis=1).astype(np.float64)
+    return ConvergenceProbability(variant, levels, tuple(found), frequencies, counts, filtered, admitted)
 
 
 def _initial(law: VaryingCurvature, level: float, seed: int) -> dict[str, np.ndarray]:
     """Draws from the initial box."""
     box = IterativeBox.published(standard(law), L=law.curvature[1], success=level).box
-    rng = np.random.default_rng([seed, 3])
+    rng = np.random.default_rng(stream(seed, 7))
     return {name: rng.uniform(interval.low, interval.high, CANDIDATES) for name, interval in box.items()}
 
 
@@ -113,10 +111,9 @@ def _passed_but_below(success: np.ndarray, level: float) -> float:
     return float((passed & below[:, None]).sum() / max(1, passed.sum()))
 
 
-def _test_sets(instances: Instances, seed: int, variant: Variant) -> Instances:
-    """25 sets of 250, one after the other: separate in the text, drawn anew from one pool in the code."""
+def _test_sets(seed: int, variant: Variant) -> Int[np.ndarray, "set instance"]:
+    """25 sets of 250 among the test instances: separate in the text, drawn anew from all of them in the code."""
     if variant == Variant.TEXT:
-        return instances
-    rng = np.random.default_rng([seed, 2])
-    rows = np.concatenate([rng.choice(len(instances), SIZE, replace=False) for _ in range(SETS)])
-    return instances[rows]
+        return np.arange(SETS * SIZE).reshape(SETS, SIZE)
+    rng = np.random.default_rng(stream(seed, 6))
+    return np.stack([rng.choice(SETS * SIZE, SIZE, replace=False) for _ in range(SETS)])

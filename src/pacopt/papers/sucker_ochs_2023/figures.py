@@ -96,9 +96,10 @@ def draw_tightness(result: BoundTightness) -> Figure:
         result.learned.estimate.value, color=BLACK, linestyle=":", label="plug-in estimate (no guarantee)"
     )
     row = next(row for row in result.rows if row.train == 1000)
-    histogram.axvline(row.absolute, color=GREEN, linestyle="-.", label="certified mean loss")
+    histogram.axvline(row.absolute, color=GREEN, linestyle="-.", label="certified mean loss (safeguarded)")
     histogram.set(xscale="log", xlabel="final loss on 200 test instances", ylabel="instances")
-    histogram.legend(edgecolor="none", framealpha=0.9, fontsize=8, loc="upper left")
+    histogram.set_ylim(top=1.45 * histogram.get_ylim()[1])
+    histogram.legend(edgecolor="none", framealpha=1.0, fontsize=8, loc="upper left", ncols=2)
     _plain(histogram)
     n = [row.train for row in result.rows]
     curves = {

@@ -33,6 +33,11 @@ class Published:
     table: LossTable
 
 
+def stream(seed: int, k: int) -> int:
+    """The k-th seed that belongs to one, apart from those of its neighbours."""
+    return 1000 * seed + 100 + k
+
+
 def heavy_ball(law: VaryingCurvature) -> Traced:
     """Heavy-ball for 50 steps on a family of quadratics."""
     return Traced(law.problem, HeavyBall(), STEPS)
@@ -54,7 +59,8 @@ def published(
     """App. B: shrink the box on the prior split, draw from it, weigh the draws on the training split, take the best."""
     engine = heavy_ball(law)
     box = IterativeBox.published(standard(law), L=law.curvature[1], success=success, candidates=candidates)
-    trials = Trials(engine.table, prior, HeavyBall.hyperparameters, train=len(train), epsilon=EPSILON, seed=seed)
+    domain = HeavyBall.hyperparameters
+    trials = Trials(engine.table, prior, domain, train=len(train), epsilon=EPSILON, seed=stream(seed, 0))
     table = engine.table(box(trials).support, train)
     estimate = plug_in_bound(table, epsilon=EPSILON)
     return Published(table.hyper(int(np.argmax(estimate.weights))), estimate, table)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from pacopt.algorithms import GradientDescent
 from pacopt.engines.traced import tabulate
 from pacopt.papers.sucker_ochs_2023.estimate import Estimate, minimised
-from pacopt.papers.sucker_ochs_2023.setting import EPSILON, Variant
+from pacopt.papers.sucker_ochs_2023.setting import EPSILON, Variant, stream
 from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, mass_moves_to_standard, no_mass_beyond
 from pacopt.problems.quadratic_laws import FixedCurvature
 
@@ -73,10 +73,10 @@ def step_size_posterior(*, seed: int = 0, variant: Variant = Variant.TEXT) -> St
     mu, L = law.curvature
     alpha = 2 / (L + mu)
     centre = (1 / L + 2 / L) / 2 if variant == Variant.TEXT else (1 / L + alpha) / 2
-    rng = np.random.default_rng([seed, 1])
-    candidates = np.abs(rng.normal(centre, 0.2 * alpha, CANDIDATES))
+    candidates = np.random.default_rng(stream(seed, 0)).normal(centre, 0.2 * alpha, CANDIDATES)
+    candidates = candidates[candidates > 0]
     density = np.exp(-(((candidates - centre) / (0.2 * alpha)) ** 2) / 2)
-    train = law.sample(TRAIN, seed=seed + 1)
+    train = law.sample(TRAIN, seed=stream(seed, 1))
     start_moment = law.right_hand_side.mean_square_start_loss()
     estimates = {}
     for count in COUNTS:
