@@ -54,7 +54,8 @@ def draw_conditioning(result: Conditioning) -> Figure:
         curves.plot(steps, np.median(converged, axis=0), color=colour, linestyle=":", label=f"{name}: median")
     curves.set(yscale="log", xlabel="step", ylabel="test loss of the runs that converge", xlim=(0, STEPS))
     curves.set_title("learned for different guarantees (no certificate)", fontsize=10)
-    curves.legend(frameon=False, fontsize=7, ncols=2)
+    curves.set_ylim(bottom=0.4 * curves.get_ylim()[0])
+    curves.legend(frameon=False, fontsize=7, ncols=2, loc="lower left")
     _plain(curves)
     for (name, frontier), colour in zip(result.frontiers.items(), (BLUE, ORANGE), strict=True):
         _draw_frontier(tradeoff, frontier, name, colour)
@@ -129,7 +130,8 @@ def draw_tightness(result: BoundTightness) -> Figure:
 def _draw_frontier(axes: Any, frontier: Frontier, name: str, colour: str) -> None:
     success = [choice.success for choice in frontier.choices]
     risk = [choice.risk for choice in frontier.choices]
-    axes.plot(success, risk, color=colour, marker="o", markersize=4, label=name)
+    # Between two points the safer one is what can be certified.
+    axes.plot(success, risk, color=colour, marker="o", markersize=4, drawstyle="steps-pre", label=name)
 
 
 def _plain(axes: Any) -> None:
