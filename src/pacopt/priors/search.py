@@ -21,6 +21,8 @@ SIGMA = 0.1
 LEAST = 16
 #: Points closer than this part of the domain to one that failed are as unsafe as it is.
 NEAR = 1e-4
+#: The failures of so many neighbours count, each at this rate, against a point that has none itself.
+NEIGHBOURS, RATE = 64, 0.1
 #: Beyond this many decades above the start a run is as bad as one that overflows.
 DECADES = 300.0
 
@@ -31,9 +33,10 @@ class Search:
 
     `explore` rounds of points spread evenly over the domain (Sobol), then `rounds` rounds of an evolution strategy
     (CMA-ES, Hansen 2016, as in the package `cmaes`) that starts from the best of them. The best points of all rounds
-    become the candidates, and with them a ladder of slower and safer ones. Half of the weight goes to the favourite,
-    the rest to a Gibbs measure of the prior split and to the ladder, in equal parts, and a little to everybody. If
-    `min_success` is asked for, points that succeed often enough come before those that do not.
+    become the candidates, where failures nearby count against a point, and with them a ladder of slower and safer
+    ones. Half of the weight goes to the favourite, the rest to a Gibbs measure of the prior split and to the ladder, in
+    equal parts, and a little to everybody. If `min_success` is asked for, points that succeed often enough come before
+    those that do not.
 
     A hyperparameter that `domain` does not name is searched in the domain of the algorithm, widened if the standard
     value for these instances lies outside of it.
@@ -77,7 +80,7 @@ class Search:
             scores.append(score(tables[-1], trials))
             strategy.tell(list(zip(asked, scores[-1], strict=True)))
 
-        order = np.argsort(np.concatenate(scores), kind="stable")
+        order = np.argsort(np.concatenate(scores) + threat(np.concatenate(points), tables, trials), kind="stable")
         rungs = ladder(np.concatenate(points), tables, trials, max(1, self.candidates // 8))
         # The favourite first, then the ladder, then the best of the others, none of them twice.
         order = np.concatenate([order[:1], rungs, order])
@@ -113,6 +116,17 @@ def score(table: LossTable, trials: Trials) -> Float[np.ndarray, " hyper"]:
         return np.asarray(value)
     short = np.maximum(0.0, trials.wanted_success - table.successes(trials.target_ratio).mean(axis=1))
     return np.asarray(np.where(short > 0, 2.0 + short + 1e-3 * value, value))
+
+
+def threat(points: np.ndarray, tables: Sequence[LossTable], trials: Trials) -> Float[np.ndarray, " hyper"]:
+    """What failures in the neighbourhood of a point add to its score.
+
+    The best of many points near a cliff has been lucky on the prior split, and fails on others.
+    """
+    failures = np.concatenate([1 - table.successes(trials.target_ratio).mean(axis=1) for table in tables])
+    nearest = cKDTree(points).query(points, k=np.arange(1, min(NEIGHBOURS, len(points)) + 1))[1]
+    added: np.ndarray = RATE * failures[nearest].mean(axis=1)
+    return added
 
 
 def ladder(points: np.ndarray, tables: Sequence[LossTable], trials: Trials, most: int) -> np.ndarray:
