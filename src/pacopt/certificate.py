@@ -17,6 +17,7 @@ from pacopt.design import Design
 from pacopt.errors import DesignError
 from pacopt.exponential_family import Assumption, Status, gibbs_posterior
 from pacopt.loss_table import LossTable
+from pacopt.plain import is_real
 from pacopt.rows import by_rows, log_wealth
 from pacopt.statement import certificate_text, down, up
 
@@ -254,7 +255,7 @@ def _ledger(design: Design, split: Any) -> tuple[Assumption, ...]:
 def check_request(confidence: float, min_success: float | None) -> None:
     """Refuse what is no confidence, and a minimal success that is no probability."""
     for name, value in (("confidence", confidence), ("min_success", 0.5 if min_success is None else min_success)):
-        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        if not is_real(value):
             raise DesignError(f"{name} is {value!r}.", "It is a number.", "", "Use 0.9, for example.")
     if not 0 < confidence < 1:
         raise DesignError(

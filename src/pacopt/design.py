@@ -12,6 +12,7 @@ from pacopt.informed import FAVOURITE, best_fraction, informed_grid, informed_we
 from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.plain import is_real
 
 
 def default_t_grid() -> Grid:
@@ -56,7 +57,7 @@ class Design:
         """Refuse values outside their ranges."""
         for name in ("target_ratio", "quantile_level"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            if not is_real(value):
                 raise DesignError(f"{name} is {value!r}.", "It is a number.", "", "Use the default.")
             object.__setattr__(self, name, float(value))
         if not isinstance(self.truncation, Truncation | None):

@@ -21,6 +21,7 @@ from pacopt.errors import CandidatesError, InstancesError, PacoptError, StorageE
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.plain import is_whole
 from pacopt.problems.base import AbstractProblem
 from pacopt.runs import checked_files, read_json, write_json, write_run
 
@@ -91,7 +92,7 @@ class Learned:
 
     def sample(self, *, seed: int | None = None) -> dict[str, float]:
         """Hyperparameters drawn from the posterior: draw anew for each instance, `solve(instance, sample())`."""
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+        if seed is not None and not is_whole(seed):
             raise CandidatesError(
                 f"seed is {seed!r}.", "A seed is a whole number, not negative.", "", "Leave it out for a new draw."
             )

@@ -99,13 +99,15 @@ def learn(
     refuse_unreachable(min_success, len(split.train), level, 1.0)
 
     def run(part: str, candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
-        if part == "prior" and instances is not split.prior:
-            refuse_training(split, instances)
         with named(part):
             return engine.table(candidates, instances, None if progress is None else partial(progress, part))
 
+    def run_prior(candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
+        refuse_training(split, instances)
+        return run("prior", candidates, instances)
+
     trials = Trials(
-        partial(run, "prior"),
+        run_prior,
         split.prior,
         domain,
         train=len(split.train),

@@ -9,6 +9,7 @@ import numpy as np
 
 from pacopt.errors import DesignError, PacoptError, PriorError, SplitError
 from pacopt.instances import Instances
+from pacopt.plain import is_whole
 from pacopt.splits import Split
 
 
@@ -21,7 +22,7 @@ def checked_seed(split: Any, seed: Any, progress: Any) -> int:
             "Candidates have to be chosen on other instances than those that certify them.",
             "Use pacopt.split(instances, prior=200, train=1000, test=200, seed=0).",
         )
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**31:
+    if not is_whole(seed) or seed >= 2**31:
         raise PriorError(f"seed is {seed!r}.", "A seed is a whole number from 0 to 2^31 - 1.", "", "Use seed=0.")
     if progress is not None and not callable(progress):
         raise PriorError(
@@ -35,8 +36,10 @@ def checked_seed(split: Any, seed: Any, progress: Any) -> int:
 
 def refuse_training(split: Split, instances: Instances) -> None:
     """Refuse a prior that brings training instances along and runs its candidates on them."""
+    if instances is split.prior or split.allow_duplicates:
+        return
     used = np.flatnonzero(np.isin(instances.fingerprints, split.train.fingerprints))
-    if len(used) and not split.allow_duplicates:
+    if len(used):
         raise PriorError(
             f"The prior ran candidates on {len(used)} instances that are in the training split (first: index "
             f"{used[0]}).",

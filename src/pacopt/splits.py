@@ -8,6 +8,7 @@ import numpy as np
 
 from pacopt.errors import SplitError
 from pacopt.instances import Instances
+from pacopt.plain import is_whole
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def split(
     """
     _refuse_no_instances("The first argument", instances)
     sizes = {"prior": prior, "train": train, "test": test}
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_whole(seed):
         raise SplitError(
             f"seed={seed!r} was given.",
             "A seed is a whole number, not negative.",
@@ -85,7 +86,7 @@ def split(
         )
     for name, size in sizes.items():
         least = 1 if name == "train" else 0
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < least:
+        if not is_whole(size, least):
             raise SplitError(
                 f"{name}={size!r} was asked for.",
                 f"The size of a part is a whole number, at least {least} for {name}.",

@@ -12,6 +12,7 @@ from pacopt.certificate import Certificate
 from pacopt.errors import StorageError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
+from pacopt.plain import is_whole
 from pacopt.runs import checked_path, damage, read_json
 
 if TYPE_CHECKING:
@@ -181,5 +182,5 @@ def _same(before: float, after: float, start: float, target: float) -> bool:
 
 def _check(rerun: Any, seed: Any) -> None:
     for name, value in (("rerun", rerun), ("seed", 0 if seed is None else seed)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        if not is_whole(value):
             raise StorageError(f"{name} is {value!r}.", "It is a whole number, not negative.", "", "Use rerun=20.")

@@ -36,7 +36,7 @@ class Pipeline:
             self.stream.algorithm,
             split,
             steps=self.stream.steps,
-            prior=Search(candidates=16, explore=1, rounds=3),
+            prior=Search(candidates=24, explore=1, rounds=3),
             confidence=1 - epsilon,
             min_success=self.min_success,
             racing=self.racing,

@@ -46,11 +46,22 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_other_candidates(
     assert one.certificate.design.hash != other.certificate.design.hash
 
 
-def test_the_design_does_not_depend_on_the_training_or_test_instances():
+@pytest.mark.parametrize(
+    "prior",
+    [
+        None,
+        Search(candidates=80, explore=1, rounds=1),
+        Product({}, candidates=20),
+        IterativeBox({"step_size": pacopt.Interval(0.05, 0.6)}, candidates=20),
+    ],
+    ids=["default", "search", "product", "box"],
+)
+@pytest.mark.parametrize("racing", [False, True])
+def test_the_design_does_not_depend_on_the_training_or_test_instances(prior, racing):
     """What leaks would show here: candidates, weights, t-grid, shares are those of any other training split."""
-    split, others = parts(), parts(seed=1)
+    split, others = parts(train=200), parts(train=200, seed=1)
     other = Split(split.prior, others.train, others.test)
-    one, two = learned(split, min_success=0.5), learned(other, min_success=0.5)
+    one, two = (learned(each, min_success=0.5, prior=prior, racing=racing) for each in (split, other))
     assert one.certificate.design.hash == two.certificate.design.hash
     assert one.certificate.table_hash != two.certificate.table_hash
 

@@ -92,3 +92,29 @@ ONES = np.ones((2, 3))
 def test_numbers_that_are_no_table_are_refused(fields, message):
     with pytest.raises(TableError, match=message):
         LossTable(**fields)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        ([2, 0], slice(1, 3)),
+        ([True, False, True], [3, 1]),
+        (slice(None), np.array([False, True, True, False])),
+    ],
+)
+def test_a_part_of_a_table_keeps_cells_candidates_and_starts_together(rows, columns):
+    rng = np.random.default_rng(0)
+    missing = np.zeros((3, 4), dtype=bool)
+    missing[2, 1] = True
+    whole = LossTable(
+        rng.random((3, 4)), rng.random(4) + 1, {"step": [10.0, 20.0, 30.0]}, rng.random((3, 4)) < 0.5, missing
+    )
+    part = whole.select(rows=rows, columns=columns)
+    kept_rows, kept_columns = np.arange(3)[rows], np.arange(4)[columns]
+    for i, row in enumerate(kept_rows):
+        assert part.hyper(i) == whole.hyper(row)
+        for j, column in enumerate(kept_columns):
+            assert part.start[j] == whole.start[column]
+            assert np.array_equal(part.losses[i, j], whole.losses[row, column], equal_nan=True)
+            assert part.success[i, j] == whole.success[row, column]
+            assert part.missing[i, j] == whole.missing[row, column]

@@ -14,6 +14,7 @@ from pacopt.engines.cell import Cell
 from pacopt.engines.precision import shape_of
 from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
 from pacopt.instances import Instances
+from pacopt.plain import is_whole
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Objective
 
 
@@ -66,7 +67,7 @@ def check_success(success: Any) -> None:
 
 def checked_steps(steps: Any) -> int:
     """The number of steps, at least one."""
-    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+    if not is_whole(steps, 1):
         raise AlgorithmError(
             f"steps is {steps!r}.",
             "A run has a whole number of steps, at least 1.",

@@ -10,6 +10,7 @@ from scipy.stats import qmc
 from pacopt.domain import Interval
 from pacopt.errors import CandidatesError, suggest
 from pacopt.measure import DiscreteMeasure
+from pacopt.plain import is_whole
 from pacopt.trials import Trials
 
 
@@ -61,7 +62,7 @@ def spread(count: int, dimension: int, seed: int) -> np.ndarray:
 
 def checked_count(count: Any, what: str = "candidates", least: int = 1) -> int:
     """A number of candidates or rounds."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < least:
+    if not is_whole(count, least):
         raise CandidatesError(
             f"{count!r} {what} are asked for.", f"A whole number is needed, at least {least}.", "", "Use the default."
         )

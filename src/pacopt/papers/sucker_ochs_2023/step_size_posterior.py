@@ -84,15 +84,14 @@ def step_size_posterior(*, seed: int = 0, variant: Variant = Variant.TEXT) -> St
         rho = np.maximum(np.abs(1 - candidates * mu), np.abs(1 - candidates * L)) ** (2 * count)
         with np.errstate(over="ignore", invalid="ignore"):
             risk = table.losses.mean(axis=1)
-            spreads = {
-                "code": rho**2 * (table.losses**2).mean(axis=1) / TRAIN,
-                "theorem": rho**2 * start_moment / TRAIN,
-                "moment": _final_moments(law, candidates, count) / TRAIN,
-            }
-        for name, spread in spreads.items():
             # Published: the prior density multiplied onto draws from that prior. A bound does not allow it.
-            published = density if name == "code" else None
-            estimates[name, count] = minimised(risk, spread, epsilon=EPSILON, density=published)
+            statistics = {
+                "code": (rho**2 * (table.losses**2).mean(axis=1) / TRAIN, density),
+                "theorem": (rho**2 * start_moment / TRAIN, None),
+                "moment": (_final_moments(law, candidates, count) / TRAIN, None),
+            }
+        for name, (spread, extra) in statistics.items():
+            estimates[name, count] = minimised(risk, spread, epsilon=EPSILON, density=extra)
     return StepSizePosterior(variant, mu, L, law, candidates, estimates)
 
 
