@@ -3,33 +3,39 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV := $(VENV)/.dev
+INSTALL := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check bench coverage clean
+.PHONY: demo test check docs bench coverage clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pacopt needs Python 3.11 or newer: make PYTHON=/path/to/python")'
 	$(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) --editable .
+	touch $@
+
+$(DEV): $(READY)
+	$(INSTALL) --editable '.[dev,docs,papers]'
 	touch $@
 
 demo: $(READY)
 	$(BIN)/pacopt demo
 
-test: $(READY)
+test: $(DEV)
 	$(BIN)/python -m pytest -n 2
 
-check: $(READY)
+check: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m benchmarks.loss_table
 	$(BIN)/python -m benchmarks.learning
 
-coverage: $(READY)
+coverage: $(DEV)
 	PYTHONPATH=tests $(BIN)/python -m simulation.simulate
 
 clean:
