@@ -13,7 +13,7 @@ class PacoptError(ValueError):
         self.found, self.needed, self.why, self.remedy = found, needed, why, remedy
 
     def __str__(self) -> str:
-        return " ".join(part for part in self.args if part)
+        return " ".join(part for part in self.args if part).replace("\n ", "\n")
 
 
 class InstancesError(PacoptError):
@@ -58,6 +58,10 @@ class DesignError(PacoptError):
 
 class AssumptionError(PacoptError):
     """A theorem is asked for whose assumptions are not met or not declared."""
+
+
+class JobError(PacoptError):
+    """A job file does not say what is to be learned."""
 
 
 class StorageError(PacoptError):

@@ -1,5 +1,6 @@
 """The one verb: from instances to certified hyperparameters. It only wires the stages."""
 
+import os
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from pacopt.certificate import certify, check_request
 from pacopt.design import Design, Shares
 from pacopt.domain import Domain
 from pacopt.engines.cell import Success
+from pacopt.engines.checkpoint import checked_checkpoint
 from pacopt.engines.checks import check_kinds, checked_domain
 from pacopt.engines.reading import as_seen
 from pacopt.engines.traced import Traced
@@ -56,6 +58,7 @@ def learn(
     racing: bool = False,
     dtype: npt.DTypeLike = np.float64,
     seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: StageProgress | None = None,
 ) -> Learned:
     """Hyperparameters for this stream of problems, with a certificate for the next instance.
@@ -67,7 +70,8 @@ def learn(
     `min_success` is the success probability to be certified, success being a run that ends at or below `target_ratio`
     times its start, or what the predicate `success` says. `curvature` = (mu, L) is for the textbook's hyperparameters
     only, and estimated on the prior split if it is not given. `truncation` declares what a bound on the absolute loss
-    needs. With `racing`, hopeless candidates are given up early. Everything is determined by `seed`.
+    needs. With `racing`, hopeless candidates are given up early. Everything is determined by `seed`. In the directory
+    `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)
@@ -76,7 +80,8 @@ def learn(
     >>> learned.certificate.deployed.risk < 1, learned.comparison["learned"].mean < learned.comparison["standard"].mean
     (True, True)
     """
-    engine = Traced(problem, algorithm, steps, dtype, success)
+    deployed = Traced(problem, algorithm, steps, dtype, success)
+    engine = replace(deployed, checkpoint=checked_checkpoint(checkpoint))
     check_request(confidence, min_success)
     confidence, min_success = float(confidence), None if min_success is None else float(min_success)
     seed = checked_seed(split, seed, progress)
@@ -144,7 +149,7 @@ def learn(
         "seed": seed,
     }
     about["versions"] = {**about["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
-    return Learned(certificate, table, test, curves, engine, split.train, about)
+    return Learned(certificate, table, test, curves, deployed, split.train, about)
 
 
 def _follow(

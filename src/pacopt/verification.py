@@ -137,7 +137,7 @@ def _rerun(
             "",
             "Save runs with their instances."
             if learned.train is None
-            else "Import the code before, or pass problem=... and algorithm=....",
+            else "Import the code before, or pass problem=... and algorithm=... (on the command line: --job job.toml).",
         )
     if success is not None and predicate_hash(success) != learned.provenance["success"]:
         return 0, ["the success predicate that was given is not the one of the run"]

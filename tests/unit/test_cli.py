@@ -1,22 +1,52 @@
 """The command line as a user runs it: in a process of its own."""
 
 import json
+import os
+import pty
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from pacopt import __version__, cli, verify
 from pacopt.errors import TableError
+from pacopt.workplace import new_place, unfinished
 
 PACOPT = Path(sys.executable).with_name("pacopt")
 README = Path(__file__).parents[2] / "README.md"
 
 
-def pacopt(*arguments, cwd=None):
-    return subprocess.run([PACOPT, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
+def pacopt(*arguments, cwd=None, **environment):
+    command = [PACOPT, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, **environment}
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder with the example, and the run that was learned from it."""
+    folder = tmp_path_factory.mktemp("project")
+    assert pacopt("learn", "--init", cwd=folder).returncode == 0
+    answer = pacopt("learn", "--json", cwd=folder)
+    assert answer.returncode == 0, answer.stderr
+    (folder / "answer.json").write_text(answer.stdout)
+    (folder / "log.txt").write_text(answer.stderr)
+    return folder
+
+
+def job(folder, name, **changes):
+    """The example's job under another name, with some values changed."""
+    text = (folder / "job.toml").read_text()
+    for key, value in changes.items():
+        text, found = re.subn(rf"^(?:# )?{key} = \S+", f"{key} = {value}", text, flags=re.MULTILINE)
+        assert found == 1, key
+    (folder / name).write_text(text)
+    return name
 
 
 def test_the_version_and_the_help_are_printed():
@@ -24,6 +54,189 @@ def test_the_version_and_the_help_are_printed():
     answer = pacopt("--help")
     assert answer.returncode == 0
     assert "demo" in answer.stdout
+
+
+@pytest.mark.parametrize("command", ["demo", "learn", "verify", "report", "plan", "reproduce"])
+def test_the_help_of_a_command_has_an_example(command):
+    answer = pacopt(command, "--help")
+    assert answer.returncode == 0
+    assert re.search(rf"Examples?: pacopt {command}", " ".join(answer.stdout.split()))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["plan", "--success", "0.9"], ["verify", "runs/job"]])
+def test_what_needs_no_jax_does_not_import_it(arguments, project):
+    code = (
+        f"import sys; sys.argv = ['pacopt', *{arguments!r}]\nfrom pacopt.cli import main\n"
+        "try: main()\nexcept SystemExit as end: print(end.code, {'jax', 'altair'} & sys.modules.keys(), file=sys.stderr)"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=project)
+    assert answer.stderr == "0 set()\n"
+
+
+def test_a_shell_completes_commands_and_figures():
+    for words, wanted in (("pacopt ver", "verify"), ("pacopt reproduce fig", "fig3")):
+        answer = pacopt(_PACOPT_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(words.count(" ")))
+        assert wanted in answer.stdout.split()
+
+
+def test_a_job_is_learned_and_told_to_a_machine_in_one_document(project):
+    document = json.loads((project / "answer.json").read_text())
+    assert document["attained"]
+    assert document["deployed"]["success"] >= 0.95
+    assert document["comparison"]["rows"][0]["name"] == "learned"
+    assert document["run"] == "runs/job"
+    assert (project / document["report"]).is_file()
+    assert (project / document["run"] / "statement.txt").read_text() == document["statement"] + "\n"
+    # In a pipe, progress is plain lines.
+    log = (project / "log.txt").read_text()
+    assert "training split: 256000 of 256000 runs" in log
+    assert "\x1b" not in log
+    assert not list(project.glob("runs/*.unfinished"))
+
+
+def test_a_run_is_verified_also_by_running_cells_again_with_the_code_of_the_job(project):
+    answer = pacopt("verify", "runs/job", "--json", cwd=project)
+    assert answer.returncode == 0
+    assert json.loads(answer.stdout)["passed"]
+    answer = pacopt("verify", "runs/job", "--rerun", 5, "--job", "job.toml", cwd=project)
+    assert answer.returncode == 0, answer.stderr
+    assert "5 cells of the table were run again; all agree" in answer.stdout
+    without = pacopt("verify", "runs/job", "--rerun", 5, cwd=project)
+    assert without.returncode == 2
+    assert "--job job.toml" in without.stderr
+
+
+def test_an_altered_run_is_not_verified_and_the_exit_code_says_so(project):
+    assert pacopt("learn", job(project, "small.toml", candidates=4, steps=3), "-q", cwd=project).returncode == 0
+    path = project / "runs" / "small" / "certificate.json"
+    path.write_text(path.read_text().replace('"confidence": 0.99', '"confidence": 0.999'))
+    answer = pacopt("verify", "runs/small", cwd=project)
+    assert answer.returncode == 1
+    assert "NOT verified" in answer.stdout
+    told = pacopt("verify", "runs/small", "--json", cwd=project)
+    assert told.returncode == 1
+    assert not json.loads(told.stdout)["passed"]
+    nothing = pacopt("verify", "runs/none", cwd=project)
+    assert nothing.returncode == 2
+    assert "there is no such directory" in nothing.stderr
+
+
+def test_a_report_is_drawn_again(project):
+    path = project / "runs" / "job" / "report.html"
+    before = path.read_bytes()
+    path.unlink()
+    answer = pacopt("report", "runs/job", cwd=project)
+    assert answer.returncode == 0, answer.stderr
+    assert path.read_bytes() == before
+
+
+def test_quiet_is_silent(project):
+    answer = pacopt("verify", "runs/job", "--quiet", cwd=project)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+
+
+def test_what_cannot_be_certified_is_saved_and_the_exit_code_says_no(project):
+    name = job(project, "hopeless.toml", target_ratio=1e-12, steps=2, candidates=4)
+    answer = pacopt("learn", name, "--json", cwd=project)
+    assert answer.returncode == 1, answer.stderr
+    assert not json.loads(answer.stdout)["attained"]
+    assert pacopt("verify", "runs/hopeless", cwd=project).returncode == 0
+
+
+def test_a_mistake_in_a_job_is_told_to_people_and_machines(project):
+    answer = pacopt("learn", job(project, "wrong.toml", steps='"ten"'), "--json", cwd=project)
+    assert answer.returncode == 2
+    assert "steps: is 'ten'; it is a whole number" in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert json.loads(answer.stdout)["error"]["type"] == "JobError"
+    assert not list(project.glob("runs/wrong*"))
+
+
+def test_an_interrupted_run_goes_on_without_running_finished_tiles_again(project):
+    name = job(project, "long.toml", steps=1500, candidates=32)
+    whole = pacopt("learn", name, "--out", "runs/whole", "--json", cwd=project)
+    assert whole.returncode == 0, whole.stderr
+    process = subprocess.Popen([PACOPT, "learn", name], cwd=project, stderr=subprocess.PIPE, text=True)
+    tiles = project / "runs" / "long.unfinished" / "tiles"
+    while len(list(tiles.glob("*/*.npz"))) < 40 and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, log = process.communicate(timeout=60)
+    assert process.returncode == 130, log
+    assert "pacopt learn long.toml --out runs/long --resume" in log
+    assert "Traceback" not in log
+    kept = {path: path.stat().st_mtime_ns for path in tiles.glob("*/*.npz")}
+    assert len(kept) >= 40
+
+    # A change of the job, or of its code, is not continued.
+    assert pacopt("learn", job(project, "long.toml", confidence=0.9), "--resume", cwd=project).returncode == 2
+    job(project, "long.toml", steps=1500, candidates=32)
+    module = (project / "my_problem.py").read_text()
+    (project / "my_problem.py").write_text(module + "# another version\n")
+    refused = pacopt("learn", name, "--resume", cwd=project)
+    assert refused.returncode == 2
+    assert "my_problem.py changed" in refused.stderr
+    (project / "my_problem.py").write_text(module)
+
+    watched = subprocess.Popen(
+        [PACOPT, "learn", name, "--json", "--resume"], cwd=project, text=True, stdout=-1, stderr=-1
+    )
+    untouched = set()
+    while watched.poll() is None:
+        untouched |= {path for path in kept if path.exists() and path.stat().st_mtime_ns == kept[path]}
+        time.sleep(0.02)
+    document, log = watched.communicate()
+    assert watched.returncode == 0, log
+    assert f"Going on with {len(kept)} finished tiles" in log
+    assert untouched == set(kept)
+    assert json.loads(document)["deployed"] == json.loads(whole.stdout)["deployed"]
+    assert not tiles.exists()
+    assert pacopt("verify", "runs/long", cwd=project).returncode == 0
+    again = pacopt("learn", name, "--resume", cwd=project)
+    assert again.returncode == 2
+    assert "There is no interrupted run" in again.stderr
+
+
+def test_a_terminal_shows_bars_with_the_time_left(project):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [PACOPT, "learn", job(project, "seen.toml", steps=200)], cwd=project, stdout=subprocess.DEVNULL, stderr=slave
+    )
+    os.close(slave)
+    shown = b""
+    try:
+        while chunk := os.read(master, 65536):
+            shown += chunk
+    except OSError:  # the other end is closed
+        pass
+    assert process.wait() == 0
+    assert b"search on the prior split" in shown
+    assert b"training split" in shown
+    assert re.search(rb"\d:\d\d", shown), "time left"
+
+
+def test_a_plan_says_whether_a_claim_can_be_made():
+    answer = pacopt("plan", "--success", "0.99")
+    assert answer.returncode == 0
+    assert "needs 757 training instances" in answer.stdout
+    assert pacopt("plan", "--success", "0.99", "--instances", 300).returncode == 1
+    assert pacopt("plan", "--success", "1.5").returncode == 2
+    assert json.loads(pacopt("plan", "--instances", 1400, "--json").stdout)["split"] == {
+        "prior": 200,
+        "train": 1000,
+        "test": 200,
+    }
+
+
+def test_an_error_that_nobody_expected_has_its_own_exit_code(monkeypatch, capsys):
+    def broken():
+        raise RuntimeError("what is this?")
+
+    monkeypatch.setattr(cli, "app", broken)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 3
+    assert "RuntimeError: what is this?" in capsys.readouterr().err
 
 
 def test_an_unknown_command_is_a_mistake_of_the_user():
@@ -67,11 +280,13 @@ def test_the_demo_certifies_hyperparameters_that_beat_the_textbook(tmp_path):
         assert float(re.search(pattern, quoted)[1]) == pytest.approx(float(re.search(pattern, text)[1]), rel=0.01)
 
 
-def test_a_second_demo_does_not_overwrite_the_first(tmp_path):
+def test_a_second_run_does_not_overwrite_the_first(tmp_path):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run-2").mkdir()
-    assert cli._free(tmp_path / "run") == tmp_path / "run-3"
-    assert cli._free(tmp_path / "other") == tmp_path / "other"
+    (tmp_path / "run-2.unfinished").mkdir()
+    (tmp_path / "run-old.unfinished").mkdir()
+    assert new_place(tmp_path / "run", {}).run == tmp_path / "run-3"
+    assert new_place(tmp_path / "other", {}).run == tmp_path / "other"
+    assert [place.run.name for place in unfinished(tmp_path / "run")] == ["run-2", "run-3"]
 
 
 def test_a_figure_is_reproduced_as_one_json_document_and_two_files(tmp_path):

@@ -1,6 +1,6 @@
 """Tables and curves for problems and algorithms that JAX can trace."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ from jaxtyping import Float
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines.cell import Cell, Success
+from pacopt.engines.checkpoint import Checkpoint
 from pacopt.engines.precision import working_type
 from pacopt.engines.solving import Solution, solve
-from pacopt.engines.tabulation import Progress, Tabulation
+from pacopt.engines.tabulation import Progress, Tabulation, Tile
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
@@ -20,13 +21,17 @@ from pacopt.problems.base import AbstractProblem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced:
-    """A problem and an algorithm that JAX can trace, the number of steps, the precision: all that determines a run."""
+    """A problem and an algorithm that JAX can trace, the number of steps, the precision: all that determines a run.
+
+    With a `checkpoint`, finished tiles are stored there, and those that are stored are not run again.
+    """
 
     problem: AbstractProblem
     algorithm: AbstractAlgorithm
     steps: int
     dtype: npt.DTypeLike = np.float64
     success: Success | None = None
+    checkpoint: Checkpoint | None = None
 
     def prepare(
         self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, at: Iterable[int] | None = None
@@ -48,20 +53,23 @@ class Traced:
     ) -> LossTable:
         """Every candidate on every instance."""
         work = self.prepare(candidates, instances)
-        return work.table(work.tiles(), progress)
+        return work.table(self._tiles(work), progress)
 
     def curves(
         self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, at: Iterable[int]
     ) -> tuple[LossTable, Float[np.ndarray, "hyper instance step"]]:
         """The table, and the losses at some steps on the way, of which the last one is the end."""
         work = self.prepare(candidates, instances, at)
-        collected = work.collect(work.tiles())
+        collected = work.collect(self._tiles(work))
         return work.final(collected), collected.losses
 
     def solve(self, hyper: Mapping[str, float], instance: Mapping[str, Any]) -> Solution:
         """One instance, with the safeguard that returns the start unless the run ended at or below it."""
         cell = Cell(self.problem, self.algorithm, self.steps, (self.steps,), None)
         return solve(cell, hyper, instance, working_type(self.dtype))
+
+    def _tiles(self, work: Tabulation) -> Iterator[Tile]:
+        return work.tiles() if self.checkpoint is None else self.checkpoint.tiles(work)
 
 
 def tabulate(

@@ -1,0 +1,113 @@
+"""What a person or a machine sees of a command: results on stdout, everything else on stderr."""
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+#: Seconds between two lines about the same stage where there is no terminal.
+PAUSE = 10.0
+#: What the stages of `learn` do.
+STAGES = {"prior": "search on the prior split", "train": "training split", "test": "test split"}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where words go: nowhere if quiet, and if a machine listens one JSON document is all that stdout gets."""
+
+    json: bool = False
+    quiet: bool = False
+
+    def say(self, *parts: RenderableType) -> None:
+        """The result, for a person."""
+        if not self.json and not self.quiet:
+            console = Console()
+            for part in parts:
+                # In a pipe nothing is broken into lines: a command that is printed can be copied.
+                unbroken = isinstance(part, str) and not console.is_terminal
+                console.print(part, markup=False, highlight=False, soft_wrap=unbroken)
+
+    def log(self, text: str) -> None:
+        """A line about what goes on."""
+        if not self.quiet:
+            console = Console(stderr=True)
+            console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+
+    def document(self, value: Any) -> None:
+        """The result, for a machine."""
+        if self.json:
+            sys.stdout.write(json.dumps(finite(value), indent=1, allow_nan=False) + "\n")
+
+    @contextmanager
+    def busy(self) -> Iterator[Callable[[str, int, int], None]]:
+        """A function that is told of stages and their finished cells; what other code prints goes to stderr."""
+        with redirect_stdout(sys.stderr):
+            if self.quiet:
+                yield lambda stage, done, total: None
+            elif sys.stderr.isatty():
+                with Progress(
+                    TextColumn("{task.description}"),
+                    BarColumn(),
+                    MofNCompleteColumn(),
+                    TimeRemainingColumn(),
+                    console=Console(stderr=True),
+                    transient=True,
+                ) as bars:
+                    yield _Bars(bars, {}, {})
+            else:
+                yield _Lines(self.log, {}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Bars:
+    """A bar for each stage; a stage that begins again is another round of it."""
+
+    bars: Progress
+    tasks: dict[str, TaskID]
+    rounds: dict[str, int]
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage not in self.tasks:
+            self.tasks[stage] = self.bars.add_task(STAGES.get(stage, stage))
+        if self.bars.tasks[self.tasks[stage]].finished:
+            self.rounds[stage] = self.rounds.get(stage, 1) + 1
+            description = f"{STAGES.get(stage, stage)}, round {self.rounds[stage]}"
+            self.bars.reset(self.tasks[stage], description=description)
+        self.bars.update(self.tasks[stage], completed=done, total=total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """A line when a stage begins, when it ends, and now and then between the two."""
+
+    log: Callable[[str], None]
+    begun: dict[str, float]
+    said: dict[str, float]
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if stage not in self.begun:
+            self.begun[stage] = now
+            self.said[stage] = -math.inf
+        if now - self.said[stage] < PAUSE and not (stage == "train" and done == total):
+            return
+        self.said[stage] = now
+        spent = now - self.begun[stage]
+        left = f", about {spent * (total - done) / done:.0f} s left" if 0 < done < total and spent > 1 else ""
+        self.log(f"{STAGES.get(stage, stage)}: {done} of {total} runs{left}")
+
+
+def finite(value: Any) -> Any:
+    """The same JSON value with null in place of numbers that are none."""
+    if isinstance(value, dict):
+        return {str(key): finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,224 @@
+"""A job file as a checked value: what is to be learned, said in TOML. Everything that is wrong is said at once."""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacopt.domain import Interval
+from pacopt.errors import AlgorithmError, JobError, suggest
+from pacopt.plain import is_real, is_whole
+
+#: For keys that have no default.
+REQUIRED = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a key of a job file holds."""
+
+    needed: str
+    valid: Callable[[Any], bool]
+    default: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Something wrong in a job file: the key where it stands, and what to do about it."""
+
+    key: str
+    text: str
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _reference(value: Any) -> bool:
+    return _text(value) and re.fullmatch(r"[\w.]+:[\w.]+", value) is not None
+
+
+def _between(value: Any) -> bool:
+    return is_real(value) and 0 < value < 1
+
+
+def _pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(is_real, value)) and 0 <= value[0] <= value[1] > 0
+
+
+#: The keys at the top of a job file and those of its tables; [domain] has one for each hyperparameter.
+TOP = {
+    "problem": Key('a text: "module:Name", or the name of a built-in problem', _text, REQUIRED),
+    "algorithm": Key('a text: "module:Name", or the name of a built-in algorithm', _text, REQUIRED),
+    "instances": Key("the name of an npz file", _text, REQUIRED),
+    "steps": Key("a whole number, at least 1", lambda value: is_whole(value, 1), REQUIRED),
+    "shared": Key("the name of an npz file with the fields of the problem", _text),
+    "confidence": Key("a number between 0 and 1, neither of them", _between, 0.99),
+    "min_success": Key("a probability, below 1", lambda value: is_real(value) and 0 <= value < 1),
+    "target_ratio": Key("a number above 0, at most 1", lambda value: is_real(value) and 0 < value <= 1, 1.0),
+    "quantile_level": Key("a number between 0 and 1, neither of them", _between, 0.9),
+    "success": Key('a text: "module:function", a function of the final point and the instance', _reference),
+    "prior": Key('a text: "module:function", a function of Trials, in place of the search', _reference),
+    "candidates": Key("a whole number, at least 1", lambda value: is_whole(value, 1), 256),
+    "curvature": Key("a pair [mu, L] with 0 <= mu <= L", _pair),
+    "racing": Key("true or false", lambda value: isinstance(value, bool), False),
+    "precision": Key('"float64" or "float32"', lambda value: value in ("float64", "float32"), "float64"),
+    "seed": Key("a whole number from 0 to 2^31 - 1", lambda value: is_whole(value) and value < 2**31, 0),
+}
+TABLES = {
+    "split": {
+        "prior": Key("a number of instances", is_whole, REQUIRED),
+        "train": Key("a number of instances, at least 1", lambda value: is_whole(value, 1), REQUIRED),
+        "test": Key("a number of instances", is_whole, REQUIRED),
+        "allow_duplicates": Key("true or false", lambda value: isinstance(value, bool), False),
+    },
+    "absolute": {
+        "level": Key("a positive number", lambda value: is_real(value) and value > 0, REQUIRED),
+        "second_moment": Key("a positive number", lambda value: is_real(value) and value > 0),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The values of a job file, defaults filled in; `tables` are there if they stand in the file."""
+
+    path: Path
+    text: str
+    top: Mapping[str, Any]
+    tables: Mapping[str, Mapping[str, Any]]
+    domain: Mapping[str, Interval]
+
+    def beside(self, name: str) -> Path:
+        """A path as the job file means it: relative to where it stands."""
+        return self.path.parent / Path(name).expanduser()
+
+
+def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
+    """The job of a file, and all mistakes that can be seen in the file alone; what is wrong has its default."""
+    path = Path(path)
+    text = _content(path)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise JobError(
+            f"{path} is no TOML file: {error}.",
+            "Texts stand in quotes, numbers do not, and a table begins with its name in brackets.",
+            "",
+            "Correct the line; pacopt learn --init writes an example.",
+        ) from error
+    known = {*TOP, *TABLES, "domain"}
+    mistakes = [
+        Mistake(name, f"there is no such key; {_elsewhere(name) or suggest(name, known)}")
+        for name in content
+        if name not in known
+    ]
+    top = _values(content, TOP, "", mistakes)
+    tables = {}
+    for name, keys in TABLES.items():
+        if name not in content:
+            continue
+        if not isinstance(content[name], dict):
+            mistakes.append(Mistake(name, f"{content[name]!r} is no table; write [{name}] with {', '.join(keys)}"))
+            continue
+        for key in content[name]:
+            if key not in keys:
+                hint = "it stands at the top, before the first [table]" if key in TOP else suggest(key, keys)
+                mistakes.append(Mistake(f"{name}.{key}", f"there is no such key in [{name}]; {hint}"))
+        tables[name] = _values(content[name], keys, f"{name}.", mistakes)
+    domain = _domain(content.get("domain", {}), mistakes)
+    if top["prior"] is not None and (domain or "candidates" in content):
+        mistakes.append(
+            Mistake("prior", "a prior of your own has its own candidates; leave out [domain] and candidates, or prior")
+        )
+    return Job(path, text, top, tables, domain), mistakes
+
+
+def refuse(job: Job, mistakes: list[Mistake]) -> None:
+    """Raise an error that lists all mistakes with their lines, if there are any."""
+    if not mistakes:
+        return
+    placed = sorted(((_line(job.text, mistake.key), mistake) for mistake in mistakes), key=lambda pair: pair[0])
+    listed = "".join(f"\n- {f'line {line}, ' if line else ''}{mistake.key}: {mistake.text}" for line, mistake in placed)
+    count = "a mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+    raise JobError(
+        f"{job.path} has {count}:{listed}\n", "Nothing was run.", "", "pacopt learn --init writes an example that runs."
+    )
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise JobError(
+            f"{path} is no text: {error}.", "A job is a TOML file in UTF-8.", "", "Save it as such."
+        ) from error
+    except OSError as error:
+        others = sorted(other.name for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        hint = (
+            f"For {path.name!r}: {suggest(path.name, others)}"
+            if others
+            else "pacopt learn --init writes an example that runs."
+        )
+        raise JobError(f"{path} cannot be read: {error.strerror}.", "A job file is needed.", "", hint) from error
+
+
+def _values(
+    content: Mapping[str, Any], keys: Mapping[str, Key], prefix: str, mistakes: list[Mistake]
+) -> dict[str, Any]:
+    """A value for each key: the one given, or the default where none or a wrong one is."""
+    values = {}
+    for name, key in keys.items():
+        values[name] = None if key.default is REQUIRED else key.default
+        if name not in content:
+            if key.default is REQUIRED:
+                mistakes.append(Mistake(f"{prefix}{name}", f"is missing; it is {key.needed}"))
+        elif not key.valid(content[name]):
+            mistakes.append(Mistake(f"{prefix}{name}", f"is {content[name]!r}; it is {key.needed}"))
+        else:
+            values[name] = content[name]
+    return values
+
+
+def _elsewhere(name: str) -> str:
+    """For a key of a table that stands at the top."""
+    tables = [table for table, keys in TABLES.items() if name in keys]
+    return f"it stands in [{tables[0]}]" if tables else ""
+
+
+def _domain(content: Any, mistakes: list[Mistake]) -> dict[str, Interval]:
+    """The intervals of [domain]: [low, high], or a table with low, high and log."""
+    if not isinstance(content, dict):
+        mistakes.append(Mistake("domain", f"{content!r} is no table; write [domain] with a line for a hyperparameter"))
+        return {}
+    intervals = {}
+    for name, given in content.items():
+        value = {"low": given[0], "high": given[1]} if isinstance(given, list) and len(given) == 2 else given
+        fits = isinstance(value, dict) and {"low", "high"} <= value.keys() <= {"low", "high", "log"}
+        if not fits or not (
+            is_real(value["low"]) and is_real(value["high"]) and isinstance(value.get("log", False), bool)
+        ):
+            example = "{ low = 1e-6, high = 1.0, log = true }"
+            mistakes.append(Mistake(f"domain.{name}", f"is {given!r}; it is [low, high] or {example}"))
+            continue
+        try:
+            intervals[name] = Interval(float(value["low"]), float(value["high"]), value.get("log", False))
+        except AlgorithmError as error:
+            mistakes.append(Mistake(f"domain.{name}", f"{error.found} {error.needed}"))
+    return intervals
+
+
+def _line(text: str, key: str) -> int:
+    """The line on which a key stands; 0 if it has none of its own."""
+    table, _, name = key.rpartition(".")
+    current = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[\s*([\w.\"' -]+?)\s*\]", line)
+        current = header[1] if header else current
+        found = re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*[=.]", line) and current == table
+        if found or (header and header[1] == key):
+            return number
+    return 0

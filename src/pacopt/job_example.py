@@ -1,0 +1,96 @@
+"""A job file that runs, with the code and the data that it names."""
+
+from pathlib import Path
+
+import numpy as np
+
+from pacopt.arrays import save_npz
+from pacopt.errors import JobError
+
+JOB = """\
+# A job for pacopt. Run it:  pacopt learn {name}
+# Paths and modules are looked for beside this file. What is commented out has the value shown.
+
+problem = "{module}:LeastSquares"     # module:Name of your code, or a built-in: DiagonalQuadratic, SharedQuadratic
+algorithm = "HeavyBall"                 # GradientDescent, HeavyBall, Nesterov, or module:Name
+instances = "{data}"        # arrays with a leading axis: one row, one problem
+steps = 20                              # of the algorithm, on each instance
+
+confidence = 0.99                       # with which the certificate holds
+min_success = 0.95                      # the success probability that is to be certified; leave it out if any will do
+# target_ratio = 1.0                    # a run succeeds if its final loss is at most this times its start loss
+# success = "{module}:solved"         # ... or if this function of the final point and the instance says so
+# quantile_level = 0.9                  # "at least 90 % of instances end at a ratio of at most ..."
+# seed = 0                              # of the split and of the search; the same seed gives the same result
+# candidates = 256                      # hyperparameters that are tried on all training instances
+# racing = false                        # true: give up hopeless candidates early; pays with thousands of them
+# precision = "float64"                 # or "float32"
+# curvature = [1.0, 100.0]              # [mu, L] for the textbook's hyperparameters; estimated if it is left out
+# shared = "shared.npz"                 # data shared by all instances: the fields of the problem
+
+[split]                                 # leave it out for a recommended one; pacopt plan tells what sizes can claim
+prior = 200                             # to find candidates
+train = 1000                            # to certify them: the more, the tighter
+test = 200                              # to look at the result
+
+[domain]                                # where to look; a hyperparameter left out has the domain of the algorithm
+step_size = {{ low = 1e-6, high = 1.0, log = true }}
+momentum = [0.0, 1.0]
+
+# [absolute]                            # for a bound on the mean loss itself, which needs something declared
+# level = 100.0                         # no start loss is larger than this ...
+# second_moment = 500.0                 # ... or: the mean squared start loss is at most this
+"""
+
+MODULE = '''\
+"""The problem that {name} learns to solve: replace it by yours."""
+
+import jax.numpy as jnp
+
+import pacopt
+
+
+class LeastSquares(pacopt.AbstractProblem):
+    """1/2 |A x - b|^2; the instances hold A and b."""
+
+    def start(self, instance):
+        """The point from which every run starts."""
+        return jnp.zeros(instance["A"].shape[-1])
+
+    def loss(self, x, instance):
+        """The loss to be minimised over x; gradients are taken for you."""
+        return 0.5 * jnp.sum((instance["A"] @ x - instance["b"]) ** 2)
+
+
+def solved(x, instance):
+    """A success criterion of your own: the residual is below a tenth of |b|."""
+    residual = instance["A"] @ x - instance["b"]
+    return jnp.sum(residual**2) <= 0.01 * jnp.sum(instance["b"] ** 2)
+'''
+
+
+def write_example(path: Path) -> list[Path]:
+    """The files of an example: the job at this path, its code and its data beside it. Nothing is overwritten."""
+    module = path.with_name("my_problem.py")
+    data = path.with_name("my_instances.npz")
+    existing = [file for file in (path, module, data) if file.exists()]
+    if existing:
+        raise JobError(
+            f"{existing[0]} exists already.",
+            f"The example is written to {path.name}, {module.name} and {data.name}, which must not exist.",
+            "Nothing is overwritten.",
+            "Name another place: pacopt learn --init other/job.toml.",
+        )
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(1400, 12, 10))
+    b = A @ rng.normal(size=10) + 0.1 * rng.normal(size=(1400, 12))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_npz(data, {"A": A, "b": b})
+        module.write_text(MODULE.format(name=path.name), encoding="utf-8")
+        path.write_text(JOB.format(name=path.name, module=module.stem, data=data.name), encoding="utf-8")
+    except OSError as error:
+        raise JobError(
+            f"{path.parent}: {error}.", "The example needs a place to be written.", "", "Name another."
+        ) from error
+    return [path, module, data]

@@ -1,0 +1,138 @@
+"""Finished tiles are kept, and what is kept is not run again."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pacopt import GradientDescent, HeavyBall, VaryingCurvature, learn, split
+from pacopt.engines import tabulation
+from pacopt.engines.checkpoint import Checkpoint
+from pacopt.engines.traced import Traced
+from pacopt.errors import StorageError
+
+LAW = VaryingCurvature.draw(seed=0, n=10)
+CANDIDATES = {"step_size": np.geomspace(1e-5, 1e-3, 8)}
+INSTANCES = LAW.sample(900, seed=1)
+STEPS = 1000
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """The tiles that are really run, one entry each."""
+    tiles = []
+    real = tabulation.Tabulation._tile
+    monkeypatch.setattr(
+        tabulation.Tabulation,
+        "_tile",
+        lambda self, job, first, *rest: tiles.append(first) or real(self, job, first, *rest),
+    )
+    return tiles
+
+
+def engine(place=None, algorithm=None, success=None):
+    return Traced(
+        LAW.problem,
+        algorithm or GradientDescent(),
+        STEPS,
+        success=success,
+        checkpoint=None if place is None else Checkpoint(place),
+    )
+
+
+def idle():
+    """Wait for the tiles that were under way when somebody stopped asking."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("pacopt"):
+            thread.join()
+
+
+def same(one, other):
+    verdicts = one.success is None and other.success is None
+    return (
+        np.array_equal(one.losses, other.losses, equal_nan=True)
+        and np.array_equal(one.start, other.start)
+        and (verdicts or np.array_equal(one.success, other.success))
+        and one.provenance == other.provenance
+    )
+
+
+@pytest.mark.parametrize("success", [None, lambda x, instance: x[0] > 0])
+def test_an_interrupted_table_goes_on_where_it_stopped_and_ends_with_the_same_bits(tmp_path, ran, success):
+    whole = engine(success=success).table(CANDIDATES, INSTANCES)
+    everything = sorted(ran)
+    assert len(everything) > 5
+    ran.clear()
+
+    def interrupt(done, total):
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine(tmp_path, success=success).table(CANDIDATES, INSTANCES, interrupt)
+    idle()
+    kept = {int(path.stem) for path in tmp_path.glob("*/*.npz")}
+    assert 0 < len(kept) < len(everything)
+    ran.clear()
+    again = engine(tmp_path, success=success).table(CANDIDATES, INSTANCES)
+    assert same(again, whole)
+    assert sorted(ran) == sorted(set(everything) - kept)
+    ran.clear()
+    assert same(engine(tmp_path, success=success).table(CANDIDATES, INSTANCES), whole)
+    assert ran == []
+
+
+def test_a_damaged_tile_is_run_again(tmp_path, ran):
+    whole = engine(tmp_path).table(CANDIDATES, INSTANCES)
+    truncated, altered, *_ = sorted(tmp_path.glob("*/*.npz"))
+    truncated.write_bytes(truncated.read_bytes()[:100])
+    content = bytearray(altered.read_bytes())
+    content[len(content) // 2] ^= 1
+    altered.write_bytes(content)
+    ran.clear()
+    assert same(engine(tmp_path).table(CANDIDATES, INSTANCES), whole)
+    assert sorted(ran) == sorted([int(truncated.stem), int(altered.stem)])
+
+
+def test_tiles_of_another_experiment_are_not_taken(tmp_path, ran):
+    engine(tmp_path).table(CANDIDATES, INSTANCES)
+    for other in (replace(engine(tmp_path), steps=STEPS + 1), replace(engine(tmp_path), dtype=np.float32)):
+        ran.clear()
+        other.table(CANDIDATES, INSTANCES)
+        assert ran
+    ran.clear()
+    engine(tmp_path).table({"step_size": CANDIDATES["step_size"] * 1.01}, INSTANCES)
+    engine(tmp_path).table(CANDIDATES, INSTANCES[1:])
+    assert len(ran) > 10
+
+
+@pytest.mark.parametrize("racing", [False, True])
+def test_learning_goes_on_where_it_was_interrupted_and_gives_the_same_certificate(tmp_path, ran, racing):
+    parts = split(LAW.sample(700, seed=1), prior=100, train=500, test=100, seed=2)
+    options = {"steps": 100, "min_success": 0.9, "seed": 5, "racing": racing}
+    whole = learn(LAW.problem, HeavyBall(), parts, **options)
+    everything = len(ran)
+
+    def interrupt(stage, done, total):
+        if stage == "train" and done > total / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(LAW.problem, HeavyBall(), parts, checkpoint=tmp_path / "kept", progress=interrupt, **options)
+    idle()
+    kept = len(list((tmp_path / "kept").glob("*/*.npz")))
+    ran.clear()
+    again = learn(LAW.problem, HeavyBall(), parts, checkpoint=tmp_path / "kept", **options)
+    assert again.certificate.to_dict() == whole.certificate.to_dict()
+    assert again.comparison == whole.comparison
+    assert len(ran) == everything - kept
+    assert again.engine.checkpoint is None, "what is deployed keeps nothing"
+
+
+def test_a_place_that_is_none_is_refused(tmp_path):
+    parts = split(LAW.sample(70, seed=1), prior=10, train=50, test=10, seed=2)
+    (tmp_path / "file").write_text("")
+    for wrong in (3, "", tmp_path / "file"):
+        with pytest.raises(StorageError):
+            learn(LAW.problem, HeavyBall(), parts, steps=5, checkpoint=wrong)

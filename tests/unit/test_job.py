@@ -1,0 +1,350 @@
+"""A job file says what is to be learned; whatever is wrong with it is said at once, with its line."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pacopt
+from pacopt.errors import JobError
+from pacopt.job import TABLES, TOP, read_job
+from pacopt.job_example import write_example
+from pacopt.job_parts import prepare_job
+
+OWN = """
+import jax.numpy as jnp
+import numpy as np
+import pacopt
+
+
+class Ridge(pacopt.AbstractProblem):
+    matrix: np.ndarray
+    weight: float = 0.1
+
+    def start(self, instance):
+        return jnp.zeros(self.matrix.shape[1])
+
+    def loss(self, x, instance):
+        return jnp.sum((self.matrix @ x - instance["b"]) ** 2) + self.weight * jnp.sum(x**2)
+
+
+class Unwritten(pacopt.AbstractProblem):
+    def start(self, instance):
+        return jnp.zeros(3)
+
+
+class Stubborn(pacopt.AbstractProblem):
+    size: int = 3
+
+    def __post_init__(self):
+        raise RuntimeError("no such size")
+
+    def start(self, instance):
+        return jnp.zeros(self.size)
+
+    def loss(self, x, instance):
+        return jnp.sum(x)
+
+
+ridge = Ridge(np.eye(10)[:, :4])
+number = 3
+
+
+def two(trials):
+    return pacopt.DiscreteMeasure.uniform({"step_size": [0.01, 0.02], "momentum": [0.5, 0.5]})
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The example, with more code and data beside it."""
+    place = tmp_path_factory.mktemp("job")
+    write_example(place / "job.toml")
+    (place / "my_own.py").write_text(OWN)
+    (place / "my_broken.py").write_text("import pacopt\n\nvalue = undefined_name\n")
+    (place / "my_imports.py").write_text("import a_package_that_nobody_has\n")
+    (place / "my_exit.py").write_text("raise SystemExit(0)\n")
+    rng = np.random.default_rng(0)
+    np.savez(place / "shared.npz", matrix=np.eye(12)[:, :4], weight=np.array(0.5))
+    np.savez(place / "surplus.npz", matrix=np.eye(12)[:, :4], wieght=np.array(0.5))
+    np.savez(place / "ragged.npz", A=np.ones((5, 2)), b=np.ones(4))
+    np.savez(place / "twice.npz", A=np.ones((1400, 12, 10)), b=np.ones((1400, 12)))
+    np.savez(place / "few.npz", b=rng.normal(size=(2, 12)))
+    np.savez(place / "objects.npz", b=np.array([{}, []], dtype=object))
+    np.save(place / "single.npz", np.ones(3))
+    Path(place / "single.npz.npy").rename(place / "single.npz")
+    np.savez(place / "empty.npz")
+    (place / "broken.npz").write_bytes((place / "my_instances.npz").read_bytes()[:1000])
+    before = list(sys.path)
+    yield place
+    sys.path[:] = before
+    for name in [name for name in sys.modules if name.startswith("my_")]:
+        del sys.modules[name]
+
+
+def changed(folder, *changes):
+    """The example's job with some lines changed: key and new value, None to leave it out, or a text to append."""
+    text = (folder / "job.toml").read_text()
+    for change in changes:
+        if isinstance(change, str):
+            text += change
+            continue
+        key, value = change
+        line = re.compile(rf"^(?:# )?{key} = .*\n", flags=re.MULTILINE)
+        assert line.search(text), key
+        text = line.sub("" if value is None else f"{key} = {value}\n", text, count=1)
+    path = folder / "changed.toml"
+    path.write_text(text)
+    return path
+
+
+def line_of(path, start):
+    return next(number for number, line in enumerate(path.read_text().splitlines(), 1) if line.startswith(start))
+
+
+def test_the_example_runs_and_every_key_of_a_job_stands_in_it(folder):
+    prepared = prepare_job(folder / "job.toml")
+    learned = prepared.learn()
+    assert learned.certificate.attained
+    assert learned.provenance["job"]["text"] == (folder / "job.toml").read_text()
+    assert learned.provenance["job"]["sources"].keys() == {"my_problem.py"}
+    text = (folder / "job.toml").read_text()
+    for key in {*TOP} | {key for keys in TABLES.values() for key in keys}:
+        if key not in ("prior", "allow_duplicates"):
+            assert re.search(rf"^(# )?{key} = ", text, flags=re.MULTILINE), key
+
+
+def test_what_is_commented_out_in_the_example_can_be_switched_on_with_the_values_shown(folder):
+    text = (folder / "job.toml").read_text()
+    on = re.sub(r"^# (?=[a-z_]+ = |\[absolute\])", "", text, flags=re.MULTILINE)
+    on = on.replace('shared = "shared.npz"', '# shared = "shared.npz"')  # the example's problem shares nothing
+    (folder / "changed.toml").write_text(on)
+    prepared = prepare_job(folder / "changed.toml")
+    assert prepared.truncation.second_moment == 500.0
+    assert prepared.success.__name__ == "solved"
+    plain, _ = read_job(folder / "job.toml")
+    full, _ = read_job(folder / "changed.toml")
+    values = {key: value for key, value in full.top.items() if key not in ("success", "curvature")}
+    assert values == {key: value for key, value in plain.top.items() if key in values}, "defaults are as shown"
+
+
+def test_a_job_gives_what_the_same_call_of_learn_gives(folder):
+    prepared = prepare_job(changed(folder, ("candidates", 16), ("seed", 3), ("quantile_level", 0.8)))
+    learned = prepared.learn()
+    instances = pacopt.Instances.load(folder / "my_instances.npz")
+    domain = {"step_size": pacopt.Interval(1e-6, 1.0, log=True), "momentum": pacopt.Interval(0.0, 1.0)}
+    same = pacopt.learn(
+        sys.modules["my_problem"].LeastSquares(),
+        pacopt.HeavyBall(),
+        pacopt.split(instances, prior=200, train=1000, test=200, seed=3),
+        steps=20,
+        prior=pacopt.priors.Search(domain, candidates=16),
+        min_success=0.95,
+        quantile_level=0.8,
+        seed=3,
+    )
+    assert learned.certificate.to_dict() == same.certificate.to_dict()
+
+
+def test_without_a_split_the_recommended_one_is_made(folder):
+    path = changed(folder)
+    text = path.read_text()
+    path.write_text(re.sub(r"^\[split\].*?(?=^\[domain\])", "", text, flags=re.MULTILINE | re.DOTALL))
+    parts = prepare_job(path).split
+    assert (len(parts.prior), len(parts.train), len(parts.test)) == (200, 1000, 200)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "fields"),
+    [
+        ([("problem", '"my_own:Ridge"'), ("shared", '"shared.npz"')], "Ridge", {"weight": 0.5}),
+        ([("problem", '"my_own:ridge"')], "Ridge", {"weight": 0.1}),
+        ([("problem", '"DiagonalQuadratic"')], "DiagonalQuadratic", {}),
+    ],
+)
+def test_a_problem_is_a_class_with_its_shared_data_or_an_object_or_built_in(folder, changes, kind, fields):
+    problem = prepare_job(changed(folder, *changes)).problem
+    assert type(problem).__name__ == kind
+    assert {name: getattr(problem, name) for name in fields} == fields
+
+
+def test_a_prior_of_your_own_replaces_the_search(folder):
+    text = re.sub(r"^\[domain\].*?(?=^# \[absolute\])", "", (folder / "job.toml").read_text(), flags=re.M | re.S)
+    (folder / "changed.toml").write_text('prior = "my_own:two"\n' + text)
+    assert prepare_job(folder / "changed.toml").learn().table.shape == (2, 1000)
+
+
+MISTAKES = {
+    "a misspelt key": ([("steps", 20), ("confidence", 0.9), "\n[splitt]\n"], "splitt", "did you mean 'split'?"),
+    "a key of a table at the top": ([("seed", "0\ntrain = 5")], "train", "it stands in [split]"),
+    "a key of the top in a table": (
+        [("test", "200\nconfidance = 0.9")],
+        "split.confidance",
+        "there is no such key in [split]; known are",
+    ),
+    "a top key below a table": ([("test", "200\nseed = 0")], "split.seed", "it stands at the top"),
+    "no problem": ([("problem", None)], "problem", 'is missing; it is a text: "module:Name"'),
+    "no steps": ([("steps", None)], "steps", "is missing; it is a whole number, at least 1"),
+    "steps in quotes": ([("steps", '"20"')], "steps", "is '20'; it is a whole number"),
+    "no steps at all": ([("steps", 0)], "steps", "is 0; it is a whole number, at least 1"),
+    "steps that are no whole number": ([("steps", 2.5)], "steps", "is 2.5"),
+    "a confidence of one": ([("confidence", 1.0)], "confidence", "is 1.0; it is a number between 0 and 1"),
+    "a confidence in per cent": ([("confidence", 99)], "confidence", "is 99; it is a number between 0 and 1"),
+    "certain success": ([("min_success", 1.0)], "min_success", "is 1.0; it is a probability, below 1"),
+    "a target that is no improvement": ([("target_ratio", 1.5)], "target_ratio", "is 1.5"),
+    "a quantile level that is none": ([("quantile_level", 0)], "quantile_level", "is 0"),
+    "true as a number": ([("candidates", "true")], "candidates", "is True; it is a whole number"),
+    "a number as true": ([("racing", 1)], "racing", "is 1; it is true or false"),
+    "another precision": ([("precision", '"float16"')], "precision", '"float64" or "float32"'),
+    "one curvature": ([("curvature", "[1.0]")], "curvature", "is [1.0]; it is a pair [mu, L]"),
+    "curvatures in the wrong order": ([("curvature", "[2.0, 1.0]")], "curvature", "0 <= mu <= L"),
+    "a negative seed": ([("seed", -1)], "seed", "is -1; it is a whole number from 0"),
+    "an unknown built-in": ([("algorithm", '"HeavyBal"')], "algorithm", "did you mean 'HeavyBall'?"),
+    "an abstract built-in": ([("problem", '"AbstractProblem"')], "problem", "there is no built-in 'AbstractProblem'"),
+    "a built-in that needs fields": ([("problem", '"SharedQuadratic"')], "problem", "needs the fields A"),
+    "an unknown module": ([("problem", '"my_problm:LeastSquares"')], "problem", "did you mean 'my_problem'?"),
+    "a file in place of a module": (
+        [("problem", '"my_problem.py:LeastSquares"')],
+        "problem",
+        "without the ending: my_problem:LeastSquares",
+    ),
+    "an unknown name": ([("problem", '"my_problem:LeastSquare"')], "problem", "did you mean 'LeastSquares'?"),
+    "code that fails": ([("problem", '"my_broken:value"')], "problem", "(my_broken.py, line 3): NameError"),
+    "code that lacks a package": ([("problem", '"my_imports:x"')], "problem", "a_package_that_nobody_has"),
+    "code that exits": ([("problem", '"my_exit:x"')], "problem", "importing my_exit fails"),
+    "a number for a problem": ([("problem", '"my_own:number"')], "problem", "derived from pacopt.AbstractProblem"),
+    "an algorithm for a problem": ([("problem", '"pacopt:HeavyBall"')], "problem", "derived from"),
+    "a problem for an algorithm": ([("algorithm", '"my_own:ridge"')], "algorithm", "pacopt.AbstractAlgorithm"),
+    "a problem without a loss": ([("problem", '"my_own:Unwritten"')], "problem", "Unwritten lacks loss"),
+    "a problem that refuses": ([("problem", '"my_own:Stubborn"')], "problem", "RuntimeError: no such size"),
+    "fields that are missing": ([("problem", '"my_own:Ridge"')], "problem", 'npz file with them as "shared"'),
+    "a field that is none": (
+        [("problem", '"my_own:Ridge"'), ("shared", '"surplus.npz"')],
+        "shared",
+        "did you mean 'weight'?",
+    ),
+    "fields for an object": (
+        [("problem", '"my_own:ridge"'), ("shared", '"shared.npz"')],
+        "shared",
+        "is made already; name its class",
+    ),
+    "a predicate that is no reference": ([("success", '"solved"')], "success", '"module:function"'),
+    "a predicate that is not there": ([("success", '"my_problem:solvd"')], "success", "did you mean 'solved'?"),
+    "no such file": ([("instances", '"my_instance.npz"')], "instances", "did you mean 'my_instances.npz'?"),
+    "a truncated file": ([("instances", '"broken.npz"')], "instances", "could not be read as an npz archive"),
+    "pickled objects": ([("instances", '"objects.npz"')], "instances", "could not be read as an npz archive"),
+    "an array without a name": ([("instances", '"single.npz"')], "instances", "a single array without a name"),
+    "an empty file": ([("instances", '"empty.npz"')], "instances", "No arrays were given"),
+    "a text that is no npz": ([("instances", '"my_own.py"')], "instances", "could not be read as an npz archive"),
+    "ragged arrays": ([("instances", '"ragged.npz"')], "instances", "different leading axes"),
+    "a folder for a file": ([("instances", '"."')], "instances", "could not be read"),
+    "more than there are": ([("train", 2000)], "split", "prior + train + test = 2400, but there are 1400"),
+    "instances that stand twice": ([("instances", '"twice.npz"')], "split", "are the same"),
+    "a part as a fraction": ([("train", 0.8)], "split.train", "is 0.8; it is a number of instances, at least 1"),
+    "a part that is missing": ([("test", None)], "split.test", "is missing; it is a number of instances"),
+    "an interval upside down": ([("momentum", "[1.0, 0.0]")], "domain.momentum", "low < high is needed"),
+    "a logarithm of zero": ([("momentum", "{ low = 0, high = 1, log = true }")], "domain.momentum", "low > 0"),
+    "an interval of texts": ([("momentum", '["a", "b"]')], "domain.momentum", "it is [low, high] or { low"),
+    "an interval with one end": ([("momentum", "{ low = 0 }")], "domain.momentum", "it is [low, high] or { low"),
+    "an infinite interval": ([("momentum", "[0.0, inf]")], "domain.momentum", "both finite"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_with_its_line_and_what_to_do(folder, name):
+    changes, key, expected = MISTAKES[name]
+    path = changed(folder, *changes)
+    with pytest.raises(JobError) as error:
+        prepare_job(path)
+    text = str(error.value)
+    assert f"{key}: " in text, text
+    assert expected in text, text
+    assert str(path) in text
+    assert "Nothing was run." in text
+    stands = [line for line in path.read_text().splitlines() if re.match(rf"{key.rpartition('.')[2]} = ", line)]
+    if stands and "is missing" not in expected:
+        assert f"line {line_of(path, stands[0])}, {key}" in text, text
+
+
+def test_hyperparameters_that_the_algorithm_has_not_are_named_with_the_nearest(folder):
+    path = changed(folder, ("momentum", None))
+    path.write_text(path.read_text().replace("step_size = {", "stepsize = {"))
+    with pytest.raises(JobError, match=r"line \d+, domain.stepsize: HeavyBall has no such .* did you mean 'step_size'"):
+        prepare_job(path)
+
+
+@pytest.mark.parametrize(
+    ("appended", "expected"),
+    [
+        ("\n[absolute]\nlevel = -1.0\n", "absolute.level: is -1.0; it is a positive number"),
+        ("\n[absolute]\nsecond_moment = 2.0\n", "absolute.level: is missing"),
+        ("\n[absolute]\nlevel = 5.0\nsecond_momnt = 2.0\n", "did you mean 'second_moment'?"),
+    ],
+)
+def test_a_declaration_is_complete_or_refused(folder, appended, expected):
+    with pytest.raises(JobError, match=re.escape(expected)):
+        prepare_job(changed(folder, appended))
+
+
+def test_a_table_that_is_none_is_refused(folder):
+    for table in ("split", "domain", "absolute"):
+        (folder / "changed.toml").write_text(f"{table} = 3\n")
+        with pytest.raises(JobError, match=rf"line 1, {table}: 3 is no table"):
+            prepare_job(folder / "changed.toml")
+
+
+def test_a_prior_of_your_own_and_a_domain_contradict_each_other(folder):
+    path = changed(folder)
+    path.write_text('prior = "my_own:two"\n' + path.read_text())
+    with pytest.raises(JobError, match="a prior of your own has its own candidates"):
+        prepare_job(path)
+
+
+def test_all_mistakes_are_said_at_once(folder):
+    path = changed(
+        folder,
+        ("steps", 0),
+        ("algorithm", '"Adam"'),
+        ("instances", '"none.npz"'),
+        ("confidence", 2),
+        ("momentum", "[1]"),
+    )
+    with pytest.raises(JobError) as error:
+        prepare_job(path)
+    assert "has 5 mistakes" in str(error.value)
+    for key in ("steps", "algorithm", "instances", "confidence", "domain.momentum"):
+        assert f", {key}: " in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"problem = my_problem\n", "line 1"),
+        (b"steps = 1\nsteps = 2\n", "line 2"),
+        (b"[split\n", "line 1"),
+        (b"\xff\xfe", "no text"),
+    ],
+)
+def test_what_is_no_toml_is_refused_with_its_line(folder, content, expected):
+    (folder / "changed.toml").write_bytes(content)
+    with pytest.raises(JobError, match=expected):
+        prepare_job(folder / "changed.toml")
+
+
+def test_a_job_that_is_not_there_is_refused_with_the_nearest_name(folder, tmp_path):
+    with pytest.raises(JobError, match=r"did you mean 'job.toml'"):
+        prepare_job(folder / "jobb.toml")
+    with pytest.raises(JobError, match="pacopt learn --init writes an example"):
+        prepare_job(tmp_path / "job.toml")
+    with pytest.raises(JobError, match="cannot be read"):
+        prepare_job(tmp_path)
+
+
+def test_an_example_overwrites_nothing(tmp_path):
+    (tmp_path / "my_problem.py").write_text("mine")
+    with pytest.raises(JobError, match=r"my_problem\.py exists already"):
+        write_example(tmp_path / "job.toml")
+    assert [path.name for path in tmp_path.iterdir()] == ["my_problem.py"]
+    assert (tmp_path / "my_problem.py").read_text() == "mine"

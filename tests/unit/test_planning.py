@@ -1,0 +1,133 @@
+"""A plan tells beforehand what certificates say afterwards."""
+
+import numpy as np
+import pytest
+
+from pacopt import Design, DiscreteMeasure, LossTable, certify
+from pacopt.errors import DesignError
+from pacopt.informed import best_fraction, informed_grid
+from pacopt.planning import (
+    certifiable_success,
+    make_plan,
+    needed_for_risk,
+    needed_for_success,
+    predicted_risk,
+    recommended_split,
+    split_for,
+)
+
+
+def certified(train, confidence, failures=0):
+    """The success probability that is certified for a candidate of weight 1/2, so many of whose runs fail."""
+    losses = np.full((2, train), 0.5)
+    losses[:, :failures] = 2.0
+    table = LossTable(losses, np.ones(train))
+    design = Design(DiscreteMeasure.uniform(table.candidates))
+    return certify(table, design, confidence=confidence).deployed.success
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.99, 0.9999])
+@pytest.mark.parametrize("success", [0.5, 0.9, 0.95, 0.99])
+def test_the_size_without_failures_is_the_smallest_that_certifies(success, confidence):
+    needed = needed_for_success(success, confidence)
+    assert certified(needed, confidence) >= success
+    assert certified(needed - 1, confidence) < success
+
+
+def test_the_table_of_a_plan_holds_the_smallest_sizes_for_each_number_of_failures():
+    for row in make_plan().levels[:3]:
+        for failures, needed in zip((0, 1, 5), row.train, strict=True):
+            assert certified(needed, 0.99, failures) >= row.success
+            assert certified(needed - 1, 0.99, failures) < row.success
+
+
+def test_what_is_certifiable_is_what_is_certified():
+    for failures in (0, 3, 20):
+        assert certifiable_success(500, 0.99, failures / 500) == pytest.approx(
+            certified(500, 0.99, failures), rel=1e-12
+        )
+
+
+def test_a_success_probability_that_is_not_there_cannot_be_certified():
+    assert needed_for_success(0.99, 0.99, failure_rate=0.01) is None
+    assert needed_for_success(0.99, 0.99, failure_rate=0.002) > needed_for_success(0.99, 0.99)
+
+
+@pytest.mark.parametrize("train", [200, 1000])
+@pytest.mark.parametrize(("mean", "variation"), [(0.05, 1.0), (0.3, 0.5), (0.02, 2.0)])
+def test_the_predicted_bound_is_the_average_of_real_ones(mean, variation, train):
+    total = (1 - mean) / (mean * variation**2) - 1
+    risks = []
+    for seed in range(12):
+        z = np.random.default_rng(seed).beta(mean * total, (1 - mean) * total, size=(2, train + 200))
+        z[1] = 1.0  # one candidate is good and has half of the weight, the other one is not
+        table = LossTable(z[:, :train], np.ones(train))
+        best = best_fraction(z[0, train:], train=train, price=-np.log(0.01 * 0.6 / 2))
+        design = Design(DiscreteMeasure.uniform(table.candidates), t_grid=informed_grid(best))
+        risks.append(certify(table, design).deployed.risk)
+    assert predicted_risk(mean, variation, train, 0.99) == pytest.approx(np.mean(risks), rel=0.05)
+
+
+def test_the_bound_falls_to_the_mean_as_instances_grow_and_grows_with_the_variation():
+    bounds = [predicted_risk(0.05, 1.0, train, 0.99) for train in (100, 1000, 10_000, 10**6)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert 0.05 < bounds[-1] < 0.0505
+    assert predicted_risk(0.05, 0.5, 500, 0.99) < predicted_risk(0.05, 2.0, 500, 0.99)
+    needed = needed_for_risk(0.06, 0.05, 1.0, 0.99)
+    assert predicted_risk(0.05, 1.0, needed, 0.99) <= 0.06 < predicted_risk(0.05, 1.0, needed - 1, 0.99)
+    assert needed_for_risk(0.05, 0.05, 1.0, 0.99) is None
+
+
+@pytest.mark.parametrize("total", [3, 4, 10, 99, 1400, 10**6])
+def test_a_recommended_split_uses_every_instance_and_has_no_empty_part(total):
+    for success in (None, 0.9, 0.999):
+        parts = recommended_split(total, success)
+        assert parts.total == total
+        assert min(parts.prior, parts.train, parts.test) >= 1
+        assert parts.train >= parts.test
+
+
+def test_the_search_gets_enough_instances_to_see_a_failure():
+    assert recommended_split(100_000, 0.999).prior == 1000
+    assert recommended_split(100_000, 0.9).prior == 200
+
+
+@pytest.mark.parametrize("train", [1, 73, 757, 1000, 7598])
+def test_the_split_for_a_training_size_is_the_smallest_recommended_one(train):
+    parts = split_for(train, 0.9)
+    assert parts.train >= train
+    if parts.total > 3:
+        assert recommended_split(parts.total - 1, 0.9).train < train
+
+
+def test_a_plan_answers_what_was_asked():
+    asked = make_plan(success=0.99)
+    assert asked.needed_train == 757
+    assert asked.split.train >= 757
+    assert asked.possible
+    small = make_plan(instances=300, success=0.99)
+    assert not small.possible
+    assert f"not enough: {asked.split.total:,}" in " ".join(small.answers)
+    assert make_plan(instances=asked.split.total, success=0.99).possible
+    assert not make_plan(risk=0.05, mean=0.05).possible
+    assert make_plan(instances=3000, risk=0.06, mean=0.05).possible
+    both = make_plan(success=0.99, risk=0.0501, mean=0.05)
+    assert both.needed_train == needed_for_risk(0.0501, 0.05, 1.0, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"instances": 2}, "2 instances"),
+        ({"success": 1.0}, "success is 1.0"),
+        ({"risk": 0.0}, "risk is 0.0"),
+        ({"confidence": 99}, "confidence is 99"),
+        ({"mean": 0.0}, "mean is 0.0"),
+        ({"variation": 10.0}, "below 4.359"),
+        ({"variation": -1.0}, "variation is -1.0"),
+        ({"failure_rate": 1.5, "success": 0.9}, "failure_rate is 1.5"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong, named):
+    with pytest.raises(DesignError, match=named):
+        make_plan(**wrong)
