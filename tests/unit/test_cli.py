@@ -32,6 +32,8 @@ def project(tmp_path_factory):
     """A folder with the example, and the run that was learned from it."""
     folder = tmp_path_factory.mktemp("project")
     assert pacopt("learn", "--init", cwd=folder).returncode == 0
+    with (folder / "my_problem.py").open("a") as code:
+        code.write('print("a user\'s code may print")\n')
     answer = pacopt("learn", "--json", cwd=folder)
     assert answer.returncode == 0, answer.stderr
     (folder / "answer.json").write_text(answer.stdout)
@@ -67,7 +69,8 @@ def test_the_help_of_a_command_has_an_example(command):
 def test_what_needs_no_jax_does_not_import_it(arguments, project):
     code = (
         f"import sys; sys.argv = ['pacopt', *{arguments!r}]\nfrom pacopt.cli import main\n"
-        "try: main()\nexcept SystemExit as end: print(end.code, {'jax', 'altair'} & sys.modules.keys(), file=sys.stderr)"
+        "try: main()\nexcept SystemExit as end: code = end.code\n"
+        "print(code, {'jax', 'altair'} & sys.modules.keys(), file=sys.stderr)"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=project)
     assert answer.stderr == "0 set()\n"
@@ -91,6 +94,7 @@ def test_a_job_is_learned_and_told_to_a_machine_in_one_document(project):
     log = (project / "log.txt").read_text()
     assert "training split: 256000 of 256000 runs" in log
     assert "\x1b" not in log
+    assert "a user's code may print" in log
     assert not list(project.glob("runs/*.unfinished"))
 
 
@@ -153,7 +157,7 @@ def test_a_mistake_in_a_job_is_told_to_people_and_machines(project):
 
 
 def test_an_interrupted_run_goes_on_without_running_finished_tiles_again(project):
-    name = job(project, "long.toml", steps=1500, candidates=32)
+    name = job(project, "long.toml", steps=800, candidates=32)
     whole = pacopt("learn", name, "--out", "runs/whole", "--json", cwd=project)
     assert whole.returncode == 0, whole.stderr
     process = subprocess.Popen([PACOPT, "learn", name], cwd=project, stderr=subprocess.PIPE, text=True)
@@ -170,7 +174,7 @@ def test_an_interrupted_run_goes_on_without_running_finished_tiles_again(project
 
     # A change of the job, or of its code, is not continued.
     assert pacopt("learn", job(project, "long.toml", confidence=0.9), "--resume", cwd=project).returncode == 2
-    job(project, "long.toml", steps=1500, candidates=32)
+    job(project, "long.toml", steps=800, candidates=32)
     module = (project / "my_problem.py").read_text()
     (project / "my_problem.py").write_text(module + "# another version\n")
     refused = pacopt("learn", name, "--resume", cwd=project)
