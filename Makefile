@@ -32,7 +32,7 @@ check: $(DEV)
 	$(BIN)/lint-imports
 
 docs: $(DEV)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks.loss_table

@@ -1,4 +1,7 @@
-"""How docstrings become Markdown: doctests as code, and the parts of a theorem as paragraphs of their own."""
+"""How docstrings become Markdown: doctests as code, and the parts of a theorem as paragraphs of their own.
+
+`mkdocs.yml` hands this to mkdocstrings as an extension of griffe, which reads the sources without importing them.
+"""
 
 from typing import Any
 
@@ -9,9 +12,11 @@ class Prepared(griffe.Extension):
     """Prepares every docstring that the documentation shows."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Rewrite the docstring of one object."""
+        """Rewrite the docstring of one object; an attribute declared as `ClassVar` is no parameter of its class."""
         if obj.docstring is not None:
             obj.docstring.value = prepared(obj.docstring.value)
+        if isinstance(obj, griffe.Attribute) and str(obj.annotation) == "ClassVar":
+            obj.labels.discard("instance-attribute")
 
 
 def prepared(text: str) -> str:

@@ -8,9 +8,9 @@ from xml.sax.saxutils import escape
 
 #: Data, what may use JAX, what is NumPy and SciPy alone.
 DATA, TRACED, PLAIN, BETWEEN = "#4f5b66", "#0067a3", "#00705a", "#7d8790"
-WIDTH, HEIGHT = 1040, 484
+WIDTH, HEIGHT = 1058, 484
 #: Columns and rows of boxes.
-X = {"instances": 4, "split": 158, "first": 282, "second": 478, "third": 674, "fourth": 870}
+X = {"instances": 4, "split": 158, "first": 286, "second": 484, "third": 682, "fourth": 880}
 Y = {"prior": 56, "train": 216, "test": 346}
 TALL = 84
 
@@ -36,11 +36,11 @@ def note(x, y, text, anchor="start"):
 
 
 def main():
-    wide, middle = 166, {row: y + TALL / 2 for row, y in Y.items()}
-    split_right, fork, below = X["split"] + 98, 141, X["third"] + wide / 2
+    wide, middle = 174, {row: y + TALL / 2 for row, y in Y.items()}
+    split_right, fork, below = X["split"] + 104, 141, X["third"] + wide / 2
     parts = [
         box(X["instances"], Y["train"], 120, TALL, DATA, "Instances", "one row,", "one problem"),
-        *(box(X["split"], Y[row], 98, TALL, DATA, row, *lines) for row, lines in SPLIT.items()),
+        *(box(X["split"], Y[row], 104, TALL, DATA, row, *lines) for row, lines in SPLIT.items()),
         box(X["first"], Y["prior"], wide, TALL, TRACED, "Search", "candidates tried", "on the prior part"),
         box(X["second"], Y["prior"], wide, TALL, PLAIN, "Design", "candidates, weights,", "grids: fixed, hashed"),
         box(X["second"], Y["train"], wide, TALL, TRACED, "LossTable", "every candidate on", "every instance"),
@@ -60,7 +60,7 @@ def main():
         arrow((X["third"] + wide, middle["train"]), (X["fourth"] - 4, middle["train"])),
         arrow((split_right, middle["test"]), (X["third"] - 4, middle["test"])),
         arrow((below, Y["train"] + TALL), (below, Y["test"] - 4)),
-        arrow((X["third"] + wide, 370), (X["fourth"] - 15, 370), (X["fourth"] - 15, 280), (X["fourth"] - 4, 280)),
+        arrow((X["third"] + wide, 370), (X["fourth"] - 14, 370), (X["fourth"] - 14, 280), (X["fourth"] - 4, 280)),
         arrow((X["fourth"] + wide / 2, Y["train"] + TALL), (X["fourth"] + wide / 2, Y["test"] - 4)),
         f'<path d="M{X["split"]} 178 H{WIDTH - 4}" class="line"/>',
         note(X["split"], 30, "before the training instances are looked at"),

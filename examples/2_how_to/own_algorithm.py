@@ -12,7 +12,7 @@ from pacopt.statement import down, up  # rounding to the safe side
 
 
 class RMSProp(pacopt.AbstractAlgorithm):
-    hyperparameters = {  # noqa: RUF012
+    hyperparameters = {
         "step_size": pacopt.Interval(1e-4, 10.0, log=True),
         "decay": pacopt.Interval(0.0, 1.0),
     }

@@ -30,7 +30,8 @@ print(frontier)
 # The fastest choice that is certified to succeed on 98 % of the instances.
 choice = next(choice for choice in frontier.choices if choice.success >= 0.98)
 print()
-print(f"Chosen: step size {choice.hyper['step_size']:.4g}, ratio at most {up(choice.risk)}, success at least {down(choice.success)}.")
+print(f"Chosen: step size {choice.hyper['step_size']:.4g}.")
+print(f"Its ratio is at most {up(choice.risk)}, its success probability at least {down(choice.success)}.")
 
 # Its hyperparameters are then to be deployed, which is what the second argument is for.
 solution = learned.solve(split.test[0], choice.hyper)

@@ -11,7 +11,7 @@ from pacopt.papers.sucker_ochs_2023.setting import Variant
 
 result = reproduce_one("fig4", out=Path("figures"), seed=0, variant=Variant.TEXT)
 
-print(f"{'number':<24}{'the text says':>30}{"authors' code":>20}{'here':>12}")
+print(f"{'number':<24}{'the text says':>30}{'their code':>20}{'here':>12}")
 for number, text, code, here in result.comparison:
     print(f"{number:<24}{text:>30}{code:>20}{here:>12.4g}")
 
