@@ -1,5 +1,6 @@
 """Every example runs as a script of its own, with warnings as errors, and writes only where it is started."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ SAYS = {
     "own_problem": "With confidence 0.99 over the draw of the 1000 training instances",
     "own_algorithm": "RMSProp: decay",
     "own_bound": "Hoeffding",
-    "own_losses": "With confidence 0.95 over the draw of the 300 training instances",
+    "own_losses": "With confidence 0.95 over the draw of the 200 training instances",
     "success_predicate": "Attained: True.",
     "pick_from_the_frontier": "Chosen: step size",
     "absolute_loss": "mean loss at most",
@@ -27,7 +28,8 @@ SAYS = {
 def test_an_example_runs_and_says_what_it_should(path, tmp_path):
     before = {each for each in EXAMPLES.rglob("*") if "__pycache__" not in each.parts}
     command = [sys.executable, "-B", "-W", "error", path]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # threads that wait for each other beside other tests
+    answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == ""
     assert SAYS[path.stem] in answer.stdout
