@@ -31,6 +31,9 @@ check: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(DEV)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks.loss_table
 	$(BIN)/python -m benchmarks.learning
@@ -39,4 +42,4 @@ coverage: $(DEV)
 	PYTHONPATH=tests $(BIN)/python -m simulation.simulate
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -136,7 +136,7 @@ class Certificate:
 def certify(
     table: LossTable, design: Design | None = None, *, confidence: float = 0.99, min_success: float | None = None
 ) -> Certificate:
-    """The certificate of a table of training instances (section 6 of docs/theory.md).
+    """The certificate of a table of training instances (docs/theory.md, the default certificate).
 
     Without a design: uniform weights, the default grid, nothing declared. The candidates, the design, `confidence`
     and the number of instances are chosen before the instances are seen; `min_success` may be chosen afterwards.

@@ -38,6 +38,28 @@ def test_the_examples_in_docstrings_are_true(name):
     assert results.failed == 0
 
 
+def test_every_public_name_stands_on_a_page_of_the_api():
+    pages = "\n".join(page.read_text() for page in (ROOT / "docs/api").glob("*.md"))
+    shown = set(re.findall(r"^::: pacopt\.(\S+)$", pages, flags=re.MULTILINE))
+    modules = {name for name in pacopt.__all__ if isinstance(getattr(pacopt, name), ModuleType)}
+    assert set(pacopt.__all__) - modules - {"__version__"} <= shown
+    for module in modules:
+        names = {
+            name for name in getattr(pacopt, module).__all__ if isinstance(getattr(getattr(pacopt, module), name), type)
+        }
+        assert {f"{module}.{name}" for name in names} - {f"bounds.{name}" for name in pacopt.__all__} <= shown
+    kinds = {kind.__name__ for kind in pacopt.PacoptError.__subclasses__() if kind.__module__ == "pacopt.errors"}
+    assert {f"errors.{kind}" for kind in kinds} <= shown
+
+
+def test_every_example_is_listed_and_shown():
+    shown, listed = (ROOT / "docs/examples.md").read_text(), (ROOT / "examples/README.md").read_text()
+    for path in sorted((ROOT / "examples").rglob("*.py")):
+        name = path.relative_to(ROOT / "examples").as_posix()
+        assert f'--8<-- "examples/{name}"' in shown
+        assert f"]({name})" in listed
+
+
 def test_every_command_of_the_readme_is_a_target_or_a_command():
     makefile = (ROOT / "Makefile").read_text()
     shell = "\n".join(

@@ -52,7 +52,7 @@ def kl_lower(q: float, price: float) -> float:
 
 
 def _invert(q: float, price: float, *, inside: float, outside: float) -> float:
-    # Rounding in kl can put a bisection on the wrong side; the padding is larger than it (theory.md, section 4).
+    # Rounding in kl can put a bisection on the wrong side; the padding is larger (docs/theory.md, numerical safety).
     padded = price * (1 + 1e-9) + 1e-14
     if binary_kl(q, outside) <= padded:
         return outside

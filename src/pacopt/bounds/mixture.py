@@ -23,10 +23,10 @@ FLAT_HALVINGS = 40
 class MixtureBetting(AbstractBound):
     """Upper bounds on mu(alpha) = E min(l / l0, 1) for all candidates, and on E_Q mu for all Q, at once.
 
-    **Theorem** (section 6 of docs/theory.md). e_alpha(m) = sum_k w_k exp(G(alpha, t_k) - n log(1 - t_k m)) has E_pi E
-    e_alpha(mu) = 1. So with probability 1 - eps, E_Q log e_alpha(mu(alpha)) <= KL(Q || pi) + log(1/eps) for all Q.
-    One candidate: mu <= sup {m : e_alpha(m) < 1 / (eps pi(alpha))}. A posterior: max E_Q m under that constraint,
-    reported by its dual value, which is valid for every multiplier.
+    **Theorem** (docs/theory.md, the default certificate). e_alpha(m) = sum_k w_k exp(G(alpha, t_k) - n log(1 - t_k m))
+    has E_pi E e_alpha(mu) = 1. So with probability 1 - eps, E_Q log e_alpha(mu(alpha)) <= KL(Q || pi) + log(1/eps) for
+    all Q. One candidate: mu <= sup {m : e_alpha(m) < 1 / (eps pi(alpha))}. A posterior: max E_Q m under that
+    constraint, reported by its dual value, which is valid for every multiplier.
     **Needs** z in [0, 1] (proved); t, w and pi fixed in advance. `n` may differ between candidates.
     """
 
