@@ -9,12 +9,12 @@ from pacopt.errors import JobError
 
 JOB = """\
 # A job for pacopt. Run it:  pacopt learn {name}
-# Paths and modules are looked for beside this file. What is commented out has the value shown.
+# Paths and modules are looked for beside this file. What is commented out may be left out.
 
 problem = "{module}:LeastSquares"     # module:Name of your code, or a built-in: DiagonalQuadratic, SharedQuadratic
 algorithm = "HeavyBall"                 # GradientDescent, HeavyBall, Nesterov, or module:Name
-instances = "{data}"        # arrays with a leading axis: one row, one problem
-steps = 20                              # of the algorithm, on each instance
+instances = "{data}"          # arrays with a leading axis: one row, one problem
+steps = 5                               # of the algorithm, on each instance
 
 confidence = 0.99                       # with which the certificate holds
 min_success = 0.95                      # the success probability that is to be certified; leave it out if any will do
@@ -82,8 +82,8 @@ def write_example(path: Path) -> list[Path]:
             "Name another place: pacopt learn --init other/job.toml.",
         )
     rng = np.random.default_rng(0)
-    A = rng.normal(size=(1400, 12, 10))
-    b = A @ rng.normal(size=10) + 0.1 * rng.normal(size=(1400, 12))
+    A = rng.normal(size=(1400, 15, 10))
+    b = A @ rng.normal(size=10) + 0.1 * rng.normal(size=(1400, 15))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save_npz(data, {"A": A, "b": b})

@@ -1,7 +1,8 @@
-"""Every Python block of the documents runs, as one script from top to bottom of its page; so does every doctest."""
+"""Every block of code in the documents runs, from top to bottom of its page; so does every doctest."""
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import shlex
@@ -15,20 +16,53 @@ import numpy as np
 import pytest
 
 import pacopt
+from pacopt.job import TABLES, TOP
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PACOPT = Path(sys.executable).with_name("pacopt")
+#: Language, title and content of a block of code; text without a language is a picture or an output.
+BLOCK = r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```"
 MODULES = [info.name for info in pkgutil.walk_packages(pacopt.__path__, "pacopt.")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_of_a_page_runs_as_printed(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_runs_as_printed(page, tmp_path, monkeypatch, capsys):
+    """A block with a title is a file, other Python is run, and so is every line of shell that begins with pacopt."""
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    text = page.read_text()
     script = ModuleType(page.stem)  # a page is a script: its classes can be found again by name
     monkeypatch.setitem(sys.modules, page.stem, script)
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), script.__dict__)
+    for language, title, block in re.findall(BLOCK, text, flags=re.MULTILINE | re.DOTALL):
+        if title:
+            Path(title).write_text(block)
+        elif language == "python":
+            exec(compile(block, str(page), "exec"), script.__dict__)
+        elif language == "sh":
+            for line in re.findall(r"^pacopt (.*)$", block, flags=re.MULTILINE):
+                answer = subprocess.run(
+                    [PACOPT, *shlex.split(line, comments=True)], capture_output=True, text=True, check=False
+                )
+                assert answer.returncode == 0, f"pacopt {line}\n{answer.stderr}"
+                print(answer.stdout)
+        else:
+            raise AssertionError(f"{page} shows {language}, which nobody runs")
+    if page == ROOT / "docs/certificates.md":
+        check_quotes(text, capsys.readouterr().out)
+
+
+def check_quotes(text, printed):
+    """What a page quotes was printed, but for the last digits, which depend on the machine."""
+    number = r"\d+\.?\d*(?:e-?\d+)?"
+    quotes = re.findall(r"(?:^> .*\n)+", text, flags=re.MULTILINE)
+    assert quotes
+    for quote in quotes:
+        words = " ".join(line.removeprefix("> ") for line in quote.splitlines())
+        pattern = re.sub(number, lambda found: f"({number})", re.escape(words).replace("\\.", "."))
+        found = re.search(re.sub(r"(?<=\d)\\\.(?=\d)", ".", pattern), " ".join(printed.split()))
+        assert found, words
+        expected = [float(each) for each in re.findall(number, words)]
+        assert [float(each) for each in found.groups()] == pytest.approx(expected, rel=0.01), words
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -71,13 +105,28 @@ def test_every_command_of_the_readme_is_a_target_or_a_command():
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE)
 
 
-def test_every_pacopt_command_of_the_pages_exists_with_its_options():
-    pacopt_command = Path(sys.executable).with_name("pacopt")
-    lines = [line for page in PAGES for line in re.findall(r"^pacopt (.*)$", page.read_text(), flags=re.MULTILINE)]
-    assert lines
+def test_every_pacopt_command_in_the_text_of_a_page_exists_with_its_options():
+    texts = [re.sub(BLOCK, "", page.read_text(), flags=re.MULTILINE | re.DOTALL) for page in PAGES]
+    lines = {line for text in texts for line in re.findall(r"`pacopt ([^`]+)`", text)}
+    assert len(lines) > 5
     for line in lines:
-        command, *words = shlex.split(line.split("#")[0].split(">")[0])
-        answer = subprocess.run([pacopt_command, command, "--help"], capture_output=True, text=True, check=False)
+        command, *words = [word for word in line.split() if word != "..."]
+        answer = subprocess.run(
+            [PACOPT, *([] if command.startswith("-") else [command]), "--help"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"COLUMNS": "200"},
+        )
         assert answer.returncode == 0, line
-        for word in words:
+        for word in (command, *words):
             assert not word.startswith("--") or word in answer.stdout, line
+
+
+def test_every_key_of_a_job_is_documented():
+    page = (ROOT / "docs/command_line.md").read_text()
+    rows = set(re.findall(r"^\| `\[?(\w+)\]?` \|", page, flags=re.MULTILINE))
+    assert rows == {*TOP, *TABLES, "domain"}
+    for table, keys in TABLES.items():
+        row = re.search(rf"^\| `\[{table}\]` \|.*$", page, flags=re.MULTILINE)[0]
+        assert all(f"`{key}`" in row for key in keys)

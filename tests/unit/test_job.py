@@ -139,7 +139,7 @@ def test_a_job_gives_what_the_same_call_of_learn_gives(folder):
         sys.modules["my_problem"].LeastSquares(),
         pacopt.HeavyBall(),
         pacopt.split(instances, prior=200, train=1000, test=200, seed=3),
-        steps=20,
+        steps=5,
         prior=pacopt.priors.Search(domain, candidates=16),
         min_success=0.95,
         quantile_level=0.8,
