@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from pacopt.report.figures import Chart, Figure, Key, Numbers, data, drawn, specification, ticks
+from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.source import Reportable
 from pacopt.report.words import added_up, estimate, percent
 from pacopt.statement import down, up
@@ -18,8 +18,8 @@ def breakdown_figure(learned: Reportable) -> Figure:
     texts, total = added_up(values, deployed.risk)
     share = [100 * value / deployed.risk for value in values]
     heading = (
-        f"{share[0]:.0f} % of the bound was measured, {share[1]:.0f} % pays for the confidence, {share[2]:.0f} % for the "
-        "choice"
+        f"{share[0]:.0f} % of the bound was measured, {share[1]:.0f} % pays for the confidence, {share[2]:.0f} % "
+        "for the choice"
     )
     equation = f"{texts[0]} {names[0]} + {texts[1]} {names[1]} + {texts[2]} {names[2]} = {total}"
     caption = f"{equation}, the certified mean ratio with the safeguard."
@@ -51,7 +51,7 @@ def breakdown_figure(learned: Reportable) -> Figure:
 
 def _spec(rows: list[dict[str, Any]], look: tuple[str, ...]) -> dict[str, Any]:
     colours = alt.Scale(domain=[row["part"] for row in rows], range=[f"var(--{name})" for name in look])
-    bar = alt.Chart(data(rows)).mark_bar(height=34, stroke="var(--surface)", strokeWidth=1)
+    bar = drawing(rows).mark_bar(height=34, stroke="var(--surface)", strokeWidth=1)
     bars = bar.encode(
         x=alt.X("value:Q", stack="zero", axis=ticks("mean ratio"), scale=alt.Scale(nice=False)),
         color=alt.Color("part:N", scale=colours, legend=None),

@@ -13,6 +13,8 @@ from pacopt.statement import down
 
 #: Decades are drawn from this ratio on where the domain is in decades, and from that one on where it is not known.
 SPREAD, UNKNOWN_SPREAD = 8.0, 100.0
+#: Shown are all candidates between these quantiles, and all that are heavier than this.
+MIDDLE, HEAVY = (0.05, 0.95), 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +55,13 @@ class Candidates:
         return len(self.prior)
 
     def axis(self, name: str) -> Axis:
-        """An axis for one hyperparameter, in decades where its domain is or where its values ask for it."""
+        """An axis for one hyperparameter, in decades where its domain is or where its values ask for it.
+
+        It holds those with weight, the textbook's, and the middle of the others; a few that were tried far away would
+        leave no room for the rest.
+        """
         values = self.values[name]
-        values = values if self.standard is None else np.append(values, self.standard[name])
+        ends = [*np.quantile(values, MIDDLE, method="inverted_cdf"), *values[self.posterior > HEAVY]]
+        ends += [values[self.deployed]] + ([] if self.standard is None else [self.standard[name]])
         spread = SPREAD if self.decades.get(name) else np.inf if name in self.decades else UNKNOWN_SPREAD
-        return Axis.around(values, log=bool(values.min() > 0 and values.max() / values.min() > spread))
+        return Axis.around(ends, log=bool(min(ends) > 0 and max(ends) > spread * min(ends)))

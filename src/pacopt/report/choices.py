@@ -17,7 +17,7 @@ from pacopt.report.figures import (
     Figure,
     Key,
     Numbers,
-    data,
+    drawing,
     drawn,
     specification,
     ticks,
@@ -146,17 +146,15 @@ def _spec(
     others = np.setdiff1d(np.flatnonzero(visible), indices)
     others = others[kept(len(others), BEHIND, np.array([], dtype=int))]
     cloud = [{"success": drawn(bounds.success[i]), "risk": drawn(bounds.risk[i])} for i in others.tolist()]
-    base = alt.Chart(data(rows))
+    base = drawing(rows)
     chosen = alt.param(name="chosen", value=position)
     left = [
         {"success": drawn(across.low), "risk": rows[0]["risk"]},
         *({k: r[k] for k in ("success", "risk")} for r in rows),
     ]
     layers = [
-        alt.Chart(data(cloud))
-        .mark_point(shape="circle", fill=MUTED, stroke=None, size=14, opacity=0.5)
-        .encode(x=x, y=y),
-        alt.Chart(data(left)).mark_line(color=LEARNED, interpolate="step-before", strokeWidth=2).encode(x=x, y=y),
+        drawing(cloud).mark_point(shape="circle", fill=MUTED, stroke=None, size=14, opacity=0.5).encode(x=x, y=y),
+        drawing(left).mark_line(color=LEARNED, interpolate="step-before", strokeWidth=2).encode(x=x, y=y),
         base.mark_point(shape="circle", fill=LEARNED, stroke=SURFACE, strokeWidth=1.5, size=80, opacity=1).encode(
             x=x, y=y, tooltip=tips
         ),

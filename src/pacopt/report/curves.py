@@ -17,7 +17,7 @@ from pacopt.report.figures import (
     Figure,
     Key,
     Numbers,
-    data,
+    drawing,
     drawn,
     specification,
     ticks,
@@ -26,6 +26,8 @@ from pacopt.report.source import Reportable
 from pacopt.report.words import estimate
 
 TITLE = "Loss over iterations"
+#: A band that reaches further than this factor below the lines is cut off.
+FAR = 1e3
 #: Colour, dashes and the style of the legend for each row of a comparison.
 LOOKS = {
     "learned": (LEARNED, [1, 0], "solid", "learned"),
@@ -61,10 +63,11 @@ def curves_figure(learned: Reportable) -> Figure:
 
 
 def _spec(curves: Curves) -> dict[str, Any]:
-    positive = np.concatenate([curves.mean[curves.mean > 0], curves.median[curves.median > 0]])
-    axis = Axis.around([*positive, 1.0], log=True)
+    middle = np.concatenate([curves.mean[curves.mean > 0], curves.median[curves.median > 0]])
+    low = curves.low[curves.low > middle.min() / FAR]  # a few runs that end at 1e-30 would leave no room for the rest
+    axis = Axis.around([*middle, *low, 1.0], log=True)
     rows = [_row(curves, k, axis.low) for k in range(len(curves.steps))]
-    base = alt.Chart(data(rows))
+    base = drawing(rows)
     x = alt.X("step:Q", axis=ticks("step", grid=False), scale=alt.Scale(nice=False))
     scale, title = axis.scale(), ticks("loss relative to the start")
 

@@ -74,7 +74,18 @@ class Axis:
     def scale(self) -> alt.Scale:
         """The scale of a chart."""
         kind: Any = "log" if self.log else "linear"
-        return alt.Scale(type=kind, domain=[drawn(self.low), drawn(self.high)], nice=False, zero=False)
+        options: dict[str, Any] = {} if self.log else {"zero": False}  # which a logarithmic scale would warn about
+        return alt.Scale(type=kind, domain=[drawn(self.low), drawn(self.high)], nice=False, **options)
+
+    def holds(self, values: np.ndarray) -> np.ndarray:
+        """Which of the values are on it."""
+        inside: np.ndarray = (values >= self.low) & (values <= self.high)
+        return inside
+
+    def edges(self, bins: int) -> np.ndarray:
+        """The edges of bins that are equally wide on the axis."""
+        ends = (self.low, self.high)
+        return np.geomspace(*ends, bins + 1) if self.log else np.linspace(*ends, bins + 1)
 
 
 def drawn(value: float) -> float:
@@ -82,14 +93,14 @@ def drawn(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def data(rows: Sequence[dict[str, Any]]) -> alt.Data:
-    """Rows as the data of a chart."""
-    return alt.Data(values=list(rows))
+def drawing(rows: Sequence[dict[str, Any]]) -> alt.Chart:
+    """A chart of these rows, to be given a mark."""
+    return alt.Chart({"values": list(rows)})
 
 
 def ticks(title: str, *, grid: bool = True) -> alt.Axis:
     """An axis with few ticks."""
-    return alt.Axis(title=title, format="~g", tickCount=6, grid=grid, labelOverlap="greedy")
+    return alt.Axis(title=title, format=".6~g", tickCount=6, grid=grid, labelOverlap="greedy")
 
 
 def specification(name: str, layers: Sequence[alt.Chart], *, height: int, **params: Any) -> dict[str, Any]:
@@ -97,7 +108,6 @@ def specification(name: str, layers: Sequence[alt.Chart], *, height: int, **para
     chart = alt.layer(*layers).properties(name=name, width="container", height=height)
     for parameter in params.values():
         chart = chart.add_params(parameter)
-    text = {"labelFontSize": 12, "titleFontSize": 12.5, "titleFontWeight": 500, "labelColor": MUTED, "titleColor": INK}
     spec: dict[str, Any] = chart.configure(
         background="transparent",
         font=FONT,
@@ -105,7 +115,15 @@ def specification(name: str, layers: Sequence[alt.Chart], *, height: int, **para
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
         view=alt.ViewConfig(stroke=None),
         axis=alt.AxisConfig(
-            **text, gridColor="var(--line)", domainColor="var(--axis)", tickColor="var(--axis)", titlePadding=8
+            labelFontSize=12,
+            labelColor=MUTED,
+            titleFontSize=12.5,
+            titleFontWeight=500,
+            titleColor=INK,
+            titlePadding=8,
+            gridColor="var(--line)",
+            domainColor="var(--axis)",
+            tickColor="var(--axis)",
         ),
     ).to_dict()
     del spec["$schema"]  # an address that nobody has to fetch

@@ -9,14 +9,13 @@ import numpy as np
 from pacopt.report.figures import (
     INK,
     LEARNED,
-    MUTED,
     TINY,
     Axis,
     Chart,
     Figure,
     Key,
     Numbers,
-    data,
+    drawing,
     drawn,
     specification,
     ticks,
@@ -85,58 +84,70 @@ def histogram_figure(learned: Reportable) -> Figure:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """So many instances between two ratios; `what` names those that have a bar of their own."""
+
+    low: float
+    high: float
+    count: int
+    what: str = ""
+
+
+def _bars(z: np.ndarray, returned: np.ndarray, axis: Axis) -> list[Bar]:
+    """The bars over the axis, with those beside it that stand for runs without a place on it."""
+    edges = axis.edges(BINS)
+    ended = z[~returned & (z > 0)] if axis.log else z[~returned]
+    counts, _ = np.histogram(np.clip(ended, edges[0], edges[-1]), bins=edges)
+    bars = [Bar(edges[k], edges[k + 1], int(counts[k])) for k in np.flatnonzero(counts)]
+    zeros = int(np.sum(z == 0))
+    if axis.log and zeros:
+        step = edges[1] / edges[0]
+        bars.append(Bar(edges[0] / step**2, edges[0] / step, zeros, "exactly zero"))
+    if returned.any():  # beside those that ended at 1 by themselves
+        end = edges[-1] ** 2 / edges[-2] if axis.log else 2 * edges[-1] - edges[-2]
+        bars.append(Bar(edges[-1], end, int(returned.sum()), "start returned"))
+    return bars
+
+
 def _drawing(z: np.ndarray, returned: np.ndarray, rules: list[Rule]) -> tuple[dict[str, Any], tuple[Key, ...]]:
-    ordinary = z[~returned & (z > 0)]
     placed = [rule for rule in rules if 0 < rule.value <= FAR]
     values = np.concatenate([z[z > 0], [rule.value for rule in placed]])
-    low, high = max(float(values.min(initial=1.0)), TINY), float(values.max(initial=TINY))
+    low, high = max(float(values.min()), TINY), max(float(values.max()), TINY)
     log = high / low > WIDE
-    ends = np.log10([low, high]) if log else np.array([0.0, high])
-    edges = np.linspace(*ends, BINS + 1)
-    inside = np.maximum(ordinary, TINY) if log else z[~returned]
-    counts, _ = np.histogram(np.clip(np.log10(inside) if log else inside, *ends), bins=edges)
-    width = float(edges[1] - edges[0])
-    bars = [(edges[k], edges[k + 1], int(counts[k]), "ended here") for k in np.flatnonzero(counts)]
-    if returned.any():  # a bar of its own, behind those that ended at 1 by themselves
-        bars.append((ends[1], ends[1] + width, int(returned.sum()), "start returned"))
-    zeros = int(np.sum(z == 0))
-    if log and zeros:
-        bars.append((ends[0] - 2 * width, ends[0] - width, zeros, "exactly zero"))
-    place = (lambda v: drawn(10.0**v)) if log else drawn
-    rows = [
-        {
-            "from": place(a),
-            "to": place(b),
-            "count": count,
-            "kind": kind,
-            "range": kind if kind != "ended here" else f"{place(a):.3g} … {place(b):.3g}",
-        }
-        for a, b, count, kind in bars
-    ]
-    first = min(a for a, *_ in bars) if log else 0.0
-    last = max(ends[1], *(b for _, b, *_ in bars))
-    axis = Axis(place(first), place(last), log)
-    base = alt.Chart(data(rows))
-    x = alt.X("from:Q", scale=axis.scale(), axis=ticks("final loss relative to the start", grid=False))
+    bars = _bars(z, returned, Axis(low if log else 0.0, high, log))
+    whole = Axis(min([low if log else 0.0, *(bar.low for bar in bars)]), max([high, *(bar.high for bar in bars)]), log)
+    x = alt.X("from:Q", scale=whole.scale(), axis=ticks("final loss relative to the start", grid=False))
+    y = alt.Y("count:Q", axis=ticks("instances"))
     tips = [alt.Tooltip("range:N", title="ratio"), alt.Tooltip("count:Q", title="instances")]
     layers = []
     for special in (False, True):
-        look: dict[str, Any] = {"fill": "transparent", "stroke": LEARNED} if special else {"fill": LEARNED}
-        bar = base.transform_filter(f"(datum.kind != 'ended here') == {str(special).lower()}").mark_bar(
-            **look, strokeWidth=1.5, binSpacing=0
+        rows = [
+            {
+                "from": drawn(bar.low),
+                "to": drawn(bar.high),
+                "count": bar.count,
+                "range": bar.what or f"{bar.low:.3g} … {bar.high:.3g}",
+            }
+            for bar in bars
+            if bool(bar.what) == special
+        ]
+        look: dict[str, Any] = (
+            {"fill": "transparent", "stroke": LEARNED} if special else {"fill": LEARNED, "opacity": 0.55}
         )
-        y = alt.Y("count:Q", axis=ticks("instances"), scale=alt.Scale(domainMin=0))
-        layers.append(bar.encode(x=x, x2="to:Q", y=y, tooltip=tips))
+        if rows:
+            bar = drawing(rows).mark_rect(**look, strokeWidth=1.5)
+            layers.append(bar.encode(x=x, x2="to:Q", y=y, y2=alt.datum(0), tooltip=tips))
     for rule in placed:
-        line = alt.Chart(data([{"from": drawn(rule.value), "text": rule.text}]))
-        colour = MUTED if rule.look == "dotted" else INK
-        layers.append(
-            line.mark_rule(color=colour, strokeWidth=2, strokeDash=rule.dash).encode(x=x, tooltip=alt.Tooltip("text:N"))
+        line = drawing([{"from": drawn(rule.value), "text": rule.text}]).mark_rule(
+            color=INK, strokeWidth=2, strokeDash=rule.dash
         )
-    legend = [Key(rule.look, "muted" if rule.look == "dotted" else "ink", _named(rule, placed)) for rule in rules]
+        layers.append(line.encode(x=x, tooltip=alt.Tooltip("text:N", title="this is")))
+    legend = [Key(rule.look, "ink", _named(rule, placed)) for rule in rules]
     legend.append(Key("box", "learned", "training instances"))
-    if any(kind != "ended here" for *_, kind in bars):
-        legend.append(Key("hollow", "learned", "start returned, or exactly zero"))
+    own = [bar.what for bar in bars if bar.what]
+    if own:
+        legend.append(Key("hollow", "learned", ", ".join(own)))
     return specification("histogram", layers, height=280), tuple(legend)
 
 

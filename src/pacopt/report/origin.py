@@ -33,10 +33,10 @@ def subject(learned: Reportable) -> str:
 def origin(learned: Reportable) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Names with their values, line by line."""
     p, c = learned.provenance, learned.certificate
-    entries: list[tuple[str, tuple[str, ...]]] = []
-    for part in ("problem", "algorithm"):
-        if part in p:
-            entries.append((part, (p[part]["class"], f"source {p[part]['source']}")))
+    parts = [part for part in ("problem", "algorithm") if part in p]
+    entries: list[tuple[str, tuple[str, ...]]] = [
+        (part, (str(p[part]["class"]), f"source {p[part]['source']}")) for part in parts
+    ]
     kinds = [f"{p['steps']} steps" if "steps" in p else "", str(p.get("precision", "")), str(p.get("platform", ""))]
     entries.append(("run", (", ".join(kind for kind in kinds if kind),)))
     entries.append(("split", _split(p.get("split", {}))))

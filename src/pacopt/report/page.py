@@ -31,7 +31,7 @@ def report_html(learned: Reportable) -> str:
     from pacopt.report.origin import NOT_CLAIMED, origin, subject
     from pacopt.report.posterior import posterior_figure
     from pacopt.report.verdict import against_standard, verdict_of
-    from pacopt.report.words import hyper_text, level_percent
+    from pacopt.report.words import level_percent
 
     certificate, comparison = learned.certificate, learned.comparison
     candidates = Candidates.of(learned)
@@ -53,7 +53,6 @@ def report_html(learned: Reportable) -> str:
         figures=figures,
         choices=choices,
         level=level_percent(certificate.design.quantile_level),
-        hyper_text=hyper_text,
         not_claimed=NOT_CLAIMED,
         origin=origin(learned),
         meta=Markup(certificate_meta(certificate)),

@@ -17,13 +17,13 @@ from pacopt.report.figures import (
     Figure,
     Key,
     Numbers,
-    data,
+    drawing,
     drawn,
     specification,
     ticks,
 )
 from pacopt.report.source import Reportable
-from pacopt.report.words import hyper_text, kept, percent
+from pacopt.report.words import hyper_text, kept, percent, share
 from pacopt.statement import down, up
 
 TITLE = "Posterior"
@@ -45,10 +45,10 @@ def posterior_figure(learned: Reportable, candidates: Candidates) -> Figure:
     heaviest = np.argsort(-weights, kind="stable")
     enough = int(np.searchsorted(np.cumsum(weights[heaviest]), 0.9 * weights.sum())) + 1
     heading = f"90 % of the posterior's weight sits on {enough} of {count} candidates"
-    finding = (
-        f"The heaviest candidate, {hyper_text(table.hyper(int(heaviest[0])))}, has {weights[heaviest[0]]:.1%} of the "
-        f"posterior; deployed is {hyper_text(c.deployed.hyper)}."
-    )
+    top = int(heaviest[0])
+    same = ", which is deployed," if top == c.deployed.index else ""
+    finding = f"The heaviest candidate, {hyper_text(table.hyper(top))},{same} has {share(weights[top])} of it"
+    finding += "." if same else f"; deployed is {hyper_text(c.deployed.hyper)}."
     pairs = list(combinations(candidates.values, 2))
     if 1 <= len(pairs) <= MAPS:
         region = int(np.sum(bounds.success >= candidates.level))
@@ -63,8 +63,8 @@ def posterior_figure(learned: Reportable, candidates: Candidates) -> Figure:
     rows = tuple(
         (
             hyper_text(table.hyper(int(i))),
-            f"{weights[i]:.2%}",
-            f"{candidates.prior[i]:.2%}",
+            share(weights[i]),
+            share(candidates.prior[i]),
             percent(down(float(bounds.success[i]))),
             up(float(bounds.risk[i])),
         )
@@ -77,10 +77,12 @@ def posterior_figure(learned: Reportable, candidates: Candidates) -> Figure:
 def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int, finding: str) -> Chart:
     """Candidates by two of their hyperparameters."""
     horizontal, vertical = pair
+    across, along = candidates.axis(horizontal), candidates.axis(vertical)
     weights, bounds = candidates.posterior, candidates.bounds
-    heaviest = np.argsort(-weights, kind="stable")[: limit // 2]
-    chosen = kept(len(candidates), limit, np.append(candidates.deployed, heaviest))
-    rows = [
+    inside = np.flatnonzero(across.holds(candidates.values[horizontal]) & along.holds(candidates.values[vertical]))
+    heaviest = np.argsort(-weights[inside], kind="stable")[: limit // 2]
+    chosen = inside[kept(len(inside), limit, heaviest)]
+    points = [
         {
             "x": drawn(candidates.values[horizontal][i]),
             "y": drawn(candidates.values[vertical][i]),
@@ -91,8 +93,8 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
         }
         for i in chosen.tolist()
     ]
-    x = alt.X("x:Q", scale=candidates.axis(horizontal).scale(), axis=ticks(horizontal))
-    y = alt.Y("y:Q", scale=candidates.axis(vertical).scale(), axis=ticks(vertical))
+    x = alt.X("x:Q", scale=across.scale(), axis=ticks(horizontal))
+    y = alt.Y("y:Q", scale=along.scale(), axis=ticks(vertical))
     tips = [
         alt.Tooltip("x:Q", title=horizontal, format=".4~g"),
         alt.Tooltip("y:Q", title=vertical, format=".4~g"),
@@ -100,7 +102,6 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
         alt.Tooltip("success:N", title="success at least"),
         alt.Tooltip("risk:N", title="mean ratio at most"),
     ]
-    base = alt.Chart(data(rows))
     size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, drawn(weights.max())], range=[16, 520]), legend=None)
     layers = []
     for able in (False, True):
@@ -109,8 +110,9 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
             if able
             else {"shape": "cross", "fill": MUTED, "opacity": 0.55}
         )
-        part = base.transform_filter(f"datum.able == {str(able).lower()}").mark_point(**look)
-        layers.append(part.encode(x=x, y=y, size=size, tooltip=tips))
+        rows = [row for row in points if row["able"] == able]
+        if rows:
+            layers.append(drawing(rows).mark_point(**look).encode(x=x, y=y, size=size, tooltip=tips))
     here = {name: float(values[candidates.deployed]) for name, values in candidates.values.items()}
     marks = [(here, "deployed", "diamond", INK)]
     legend = [
@@ -122,35 +124,34 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
         marks.append((candidates.standard, "textbook", "square", STANDARD))
         legend.append(Key("square", "standard", "textbook"))
     for hyper, name, shape, colour in marks:
-        point = alt.Chart(data([{"x": drawn(hyper[horizontal]), "y": drawn(hyper[vertical]), "name": name}]))
+        point = drawing([{"x": drawn(hyper[horizontal]), "y": drawn(hyper[vertical]), "name": name}])
         layers.append(
-            point.mark_point(shape=shape, fill="transparent", stroke=colour, strokeWidth=2.4, size=190).encode(
-                x=x, y=y, tooltip=[alt.Tooltip("name:N", title="this is"), *tips[:2]]
-            )
+            point.mark_point(
+                shape=shape, fill="transparent", stroke=colour, strokeWidth=2.4, size=190, opacity=1
+            ).encode(x=x, y=y, tooltip=[alt.Tooltip("name:N", title="this is"), *tips[:2]])
         )
-    words = f"Map of {horizontal} against {vertical}, {len(candidates)} candidates. {finding}"
+    if len(chosen) < len(candidates):
+        legend.append(Key("none", "muted", f"{len(candidates) - len(chosen)} of {len(candidates)} are not drawn"))
+    words = f"Map of {horizontal} against {vertical}, {len(chosen)} candidates. {finding}"
     return Chart(f"map{number}", specification(f"map{number}", layers, height=340), words, tuple(legend))
 
 
 def _marginal(candidates: Candidates, name: str, number: int, finding: str) -> Chart:
     """Prior and posterior weight over the values of one hyperparameter."""
     axis, values = candidates.axis(name), candidates.values[name]
-    ends = np.log10([axis.low, axis.high]) if axis.log else np.array([axis.low, axis.high])
-    edges = np.linspace(*ends, BINS + 1)
-    places = np.log10(values) if axis.log else values
-    posterior, _ = np.histogram(places, bins=edges, weights=candidates.posterior)
-    prior, _ = np.histogram(places, bins=edges, weights=candidates.prior)
-    shown = 10.0**edges if axis.log else edges
+    edges = axis.edges(BINS)
+    posterior, _ = np.histogram(values, bins=edges, weights=candidates.posterior)
+    prior, _ = np.histogram(values, bins=edges, weights=candidates.prior)
     rows = [
         {
-            "from": drawn(shown[k]),
-            "to": drawn(shown[k + 1]),
+            "from": drawn(edges[k]),
+            "to": drawn(edges[k + 1]),
             "posterior": drawn(posterior[k]),
             "prior": drawn(prior[k]),
         }
         for k in np.flatnonzero((prior > 0) | (posterior > 0)).tolist()
     ]
-    base = alt.Chart(data(rows))
+    base = drawing(rows)
     x = alt.X("from:Q", scale=axis.scale(), axis=ticks(name, grid=False))
     tips = [
         alt.Tooltip("from:Q", title="from", format=".4~g"),
@@ -160,11 +161,11 @@ def _marginal(candidates: Candidates, name: str, number: int, finding: str) -> C
     ]
     weight = alt.Axis(title="weight", format="~%", tickCount=5)
     layers = [
-        base.mark_bar(fill=LEARNED, opacity=0.7, binSpacing=0).encode(
-            x=x, x2="to:Q", y=alt.Y("posterior:Q", axis=weight), tooltip=tips
+        base.mark_rect(fill=LEARNED, opacity=0.7).encode(
+            x=x, x2="to:Q", y=alt.Y("posterior:Q", axis=weight), y2=alt.datum(0), tooltip=tips
         ),
-        base.mark_bar(fill="transparent", stroke=MUTED, strokeWidth=1.4, binSpacing=0).encode(
-            x=x, x2="to:Q", y=alt.Y("prior:Q", axis=weight), tooltip=tips
+        base.mark_rect(fill="transparent", stroke=MUTED, strokeWidth=1.4).encode(
+            x=x, x2="to:Q", y=alt.Y("prior:Q", axis=weight), y2=alt.datum(0), tooltip=tips
         ),
     ]
     here = float(values[candidates.deployed])
@@ -178,10 +179,11 @@ def _marginal(candidates: Candidates, name: str, number: int, finding: str) -> C
         there = candidates.standard[name]
         marks.append((there, f"textbook, {there:.4g}", STANDARD, [8, 4]))
         legend.append(Key("dashed", "standard", f"textbook, {name} = {there:.4g}"))
+    outside = int(np.sum(~axis.holds(values)))
+    if outside:
+        legend.append(Key("none", "muted", f"{outside} of {len(candidates)} are not drawn"))
     for value, text, colour, dash in marks:
-        rule = alt.Chart(data([{"from": drawn(value), "text": text}])).mark_rule(
-            color=colour, strokeWidth=2, strokeDash=dash
-        )
+        rule = drawing([{"from": drawn(value), "text": text}]).mark_rule(color=colour, strokeWidth=2, strokeDash=dash)
         layers.append(rule.encode(x=x, tooltip=alt.Tooltip("text:N", title=name)))
     words = f"Weight over {name}, {len(candidates)} candidates. {finding}"
     return Chart(f"marginal{number}", specification(f"marginal{number}", layers, height=240), words, tuple(legend))

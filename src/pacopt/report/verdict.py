@@ -71,9 +71,9 @@ def _sentence(c: Certificate) -> Markup:
     strong = Markup("<strong>{}</strong>").format
     parts = [
         Markup(
-            "With confidence {} over the draw of the {} training instances: on a new instance from the same distribution, "
-            "the algorithm with {}, run{} from the start and returning the start unless it ended at or below it, has "
-            "an expected final-to-initial loss ratio of at most {}."
+            "With confidence {} over the draw of the {} training instances: on a new instance from the same "
+            "distribution, the algorithm with {}, run{} from the start and returning the start unless it ended at or "
+            "below it, has an expected final-to-initial loss ratio of at most {}."
         ).format(
             strong(level_percent(c.confidence)),
             c.instances,
@@ -144,8 +144,8 @@ def _findings(c: Certificate, comparison: Comparison | None) -> tuple[str, ...]:
         measured = estimate(standard.mean)
         if deployed.risk < standard.mean:
             found.append(
-                f"Even the certified mean, {up(deployed.risk)}, is {down(standard.mean / deployed.risk, 3)} times lower "
-                f"than the {measured} that the textbook's hyperparameters measured on the test split."
+                f"Even the certified mean, {up(deployed.risk)}, is {down(standard.mean / deployed.risk, 3)} times "
+                f"lower than the {measured} that the textbook's hyperparameters measured on the test split."
             )
         else:
             found.append(

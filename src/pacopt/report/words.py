@@ -23,6 +23,11 @@ def estimate(value: float) -> str:
     return "∞" if np.isinf(value) else f"{value:.4g}"
 
 
+def share(part: float) -> str:
+    """A measured part of one, as a percentage."""
+    return f"{100 * part:.3g} %"
+
+
 def level_percent(level: float) -> str:
     """A level that somebody chose, as a percentage."""
     return f"{100 * level:.10g} %"
