@@ -20,7 +20,6 @@ from pacopt.report.figures import (
     drawing,
     drawn,
     specification,
-    ticks,
 )
 from pacopt.report.source import Reportable
 from pacopt.report.words import hyper_text, kept, level_percent, percent, solve_line
@@ -30,7 +29,7 @@ TITLE = "Choices"
 #: So many choices can be reached by the slider, and so many other candidates are drawn behind them.
 REACHED, BEHIND = 400, 600
 #: From this ratio of largest to smallest risk on, decades are drawn.
-WIDE = 20.0
+WIDE = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +78,8 @@ def choices_of(learned: Reportable, candidates: Candidates) -> Choices:
     numbers = Numbers(header, tuple((pick.success, pick.risk, pick.quantile, pick.hyper) for pick in picks))
     first, last = picks[0], picks[-1]
     if len(picks) == 1:
-        caption = (
-            f"{first.hyper} has both the smallest certified mean ratio, {first.risk}, and the largest certified "
-            f"success, {first.success}, of all {len(candidates)} candidates: there is nothing to trade."
-            if len(candidates) > 1
-            else f"There is one candidate, {first.hyper}."
-        )
-        return Choices(
-            Figure("choices", TITLE, "The fastest candidate is also the safest", caption, (), numbers), picks, 0
-        )
+        heading, caption = _one(first, len(candidates), certificate.ever_succeeded)
+        return Choices(Figure("choices", TITLE, heading, caption, (), numbers), picks, 0)
     heading = f"{len(every)} certified choices, from fast to safe"
     caption = (
         f"Each point is a candidate that no other one beats in both numbers: from success {first.success} at a mean "
@@ -108,6 +100,18 @@ def choices_of(learned: Reportable, candidates: Candidates) -> Choices:
     )
 
 
+def _one(pick: Pick, candidates: int, ever_succeeded: int) -> tuple[str, str]:
+    """The heading and the words where there is nothing to trade."""
+    if not ever_succeeded:
+        return "There is nothing to choose", "No candidate succeeded on any training instance."
+    if candidates == 1:
+        return "There is nothing to choose", f"{pick.hyper} was the only candidate."
+    return "The fastest candidate is also the safest", (
+        f"{pick.hyper} has both the smallest certified mean ratio, {pick.risk}, and the largest certified success, "
+        f"{pick.success}, of all {candidates} candidates: there is nothing to trade."
+    )
+
+
 def _pick(hyper: dict[str, float], bounds: CandidateBounds, i: int) -> Pick:
     quantile = float(bounds.quantile[i])
     return Pick(
@@ -123,7 +127,7 @@ def _spec(
     bounds: CandidateBounds, indices: list[int], held: np.ndarray, picks: tuple[Pick, ...], position: int
 ) -> dict[str, Any]:
     risk, success = bounds.risk[indices], bounds.success[indices]
-    across, up_ = Axis.around(success, log=False, margin=0.08), Axis.around(risk, log=bool(risk[-1] > WIDE * risk[0]))
+    across, along = Axis.around(success, log=False, margin=0.08), Axis.around(risk, log=bool(risk[-1] > WIDE * risk[0]))
     rows = [
         {
             "i": k,
@@ -135,14 +139,14 @@ def _spec(
         }
         for k, (s, r, pick) in enumerate(zip(success.tolist(), risk.tolist(), picks, strict=True))
     ]
-    x = alt.X("success:Q", scale=across.scale(), axis=ticks("certified success probability, at least"))
-    y = alt.Y("risk:Q", scale=up_.scale(), axis=ticks("certified mean ratio, at most"))
+    x = alt.X("success:Q", scale=across.scale(), axis=across.ticks("certified success probability, at least"))
+    y = alt.Y("risk:Q", scale=along.scale(), axis=along.ticks("certified mean ratio, at most"))
     tips = [
         alt.Tooltip("at_least:N", title="success at least"),
         alt.Tooltip("at_most:N", title="mean ratio at most"),
         alt.Tooltip("of:N", title="hyperparameters"),
     ]
-    visible = held & (bounds.success >= across.low) & (bounds.risk <= up_.high)
+    visible = held & (bounds.success >= across.low) & (bounds.risk <= along.high)
     others = np.setdiff1d(np.flatnonzero(visible), indices)
     others = others[kept(len(others), BEHIND, np.array([], dtype=int))]
     cloud = [{"success": drawn(bounds.success[i]), "risk": drawn(bounds.risk[i])} for i in others.tolist()]

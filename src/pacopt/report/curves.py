@@ -69,7 +69,7 @@ def _spec(curves: Curves) -> dict[str, Any]:
     rows = [_row(curves, k, axis.low) for k in range(len(curves.steps))]
     base = drawing(rows)
     x = alt.X("step:Q", axis=ticks("step", grid=False), scale=alt.Scale(nice=False))
-    scale, title = axis.scale(), ticks("loss relative to the start")
+    scale, title = axis.scale(), axis.ticks("loss relative to the start")
 
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=scale, axis=title)

@@ -13,6 +13,10 @@ LEARNED, STANDARD, MUTED, INK, SURFACE = (
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 #: Smaller numbers are drawn here: a logarithmic axis has no zero, and floats below lose their digits.
 TINY = 1e-300
+#: Numbers that are easily read are written out.
+LABEL = "datum.value >= 0.001 && datum.value < 100000 ? format(datum.value, '.6~g') : format(datum.value, '~e')"
+#: About so many ticks on an axis; over less than so many decades there are some between the decades.
+TICKS, FEW_DECADES = 6, 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,17 @@ class Axis:
         options: dict[str, Any] = {} if self.log else {"zero": False}  # which a logarithmic scale would warn about
         return alt.Scale(type=kind, domain=[drawn(self.low), drawn(self.high)], nice=False, **options)
 
+    def ticks(self, title: str, *, grid: bool = True) -> alt.Axis:
+        """Few ticks: on a logarithmic axis at decades, or between them if there are only one or two."""
+        if not self.log:
+            return ticks(title, grid=grid)
+        first, last = np.log10([self.low, self.high])
+        every = max(1, int(np.ceil((last - first) / TICKS)))
+        decades = 10.0 ** np.arange(np.floor(first), np.ceil(last) + 1)
+        values = np.outer(decades, (1, 2, 5)).ravel() if last - first < FEW_DECADES else decades[::-1][::every]
+        shown = [drawn(value) for value in values[self.holds(values)].tolist()]
+        return alt.Axis(title=title, labelExpr=LABEL, values=shown, grid=grid, labelOverlap="greedy")
+
     def holds(self, values: np.ndarray) -> np.ndarray:
         """Which of the values are on it."""
         inside: np.ndarray = (values >= self.low) & (values <= self.high)
@@ -99,8 +114,8 @@ def drawing(rows: Sequence[dict[str, Any]]) -> alt.Chart:
 
 
 def ticks(title: str, *, grid: bool = True) -> alt.Axis:
-    """An axis with few ticks."""
-    return alt.Axis(title=title, format=".6~g", tickCount=6, grid=grid, labelOverlap="greedy")
+    """A linear axis with few ticks."""
+    return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy")
 
 
 def specification(name: str, layers: Sequence[alt.Chart], *, height: int, **params: Any) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _drawing(z: np.ndarray, returned: np.ndarray, rules: list[Rule]) -> tuple[di
     log = high / low > WIDE
     bars = _bars(z, returned, Axis(low if log else 0.0, high, log))
     whole = Axis(min([low if log else 0.0, *(bar.low for bar in bars)]), max([high, *(bar.high for bar in bars)]), log)
-    x = alt.X("from:Q", scale=whole.scale(), axis=ticks("final loss relative to the start", grid=False))
+    x = alt.X("from:Q", scale=whole.scale(), axis=whole.ticks("final loss relative to the start", grid=False))
     y = alt.Y("count:Q", axis=ticks("instances"))
     tips = [alt.Tooltip("range:N", title="ratio"), alt.Tooltip("count:Q", title="instances")]
     layers = []

@@ -20,7 +20,6 @@ from pacopt.report.figures import (
     drawing,
     drawn,
     specification,
-    ticks,
 )
 from pacopt.report.source import Reportable
 from pacopt.report.words import hyper_text, kept, percent, share
@@ -46,7 +45,7 @@ def posterior_figure(learned: Reportable, candidates: Candidates) -> Figure:
     enough = int(np.searchsorted(np.cumsum(weights[heaviest]), 0.9 * weights.sum())) + 1
     heading = f"90 % of the posterior's weight sits on {enough} of {count} candidates"
     top = int(heaviest[0])
-    same = ", which is deployed," if top == c.deployed.index else ""
+    same = " which is deployed," if top == c.deployed.index else ""
     finding = f"The heaviest candidate, {hyper_text(table.hyper(top))},{same} has {share(weights[top])} of it"
     finding += "." if same else f"; deployed is {hyper_text(c.deployed.hyper)}."
     pairs = list(combinations(candidates.values, 2))
@@ -93,8 +92,8 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
         }
         for i in chosen.tolist()
     ]
-    x = alt.X("x:Q", scale=across.scale(), axis=ticks(horizontal))
-    y = alt.Y("y:Q", scale=along.scale(), axis=ticks(vertical))
+    x = alt.X("x:Q", scale=across.scale(), axis=across.ticks(horizontal))
+    y = alt.Y("y:Q", scale=along.scale(), axis=along.ticks(vertical))
     tips = [
         alt.Tooltip("x:Q", title=horizontal, format=".4~g"),
         alt.Tooltip("y:Q", title=vertical, format=".4~g"),
@@ -152,7 +151,7 @@ def _marginal(candidates: Candidates, name: str, number: int, finding: str) -> C
         for k in np.flatnonzero((prior > 0) | (posterior > 0)).tolist()
     ]
     base = drawing(rows)
-    x = alt.X("from:Q", scale=axis.scale(), axis=ticks(name, grid=False))
+    x = alt.X("from:Q", scale=axis.scale(), axis=axis.ticks(name, grid=False))
     tips = [
         alt.Tooltip("from:Q", title="from", format=".4~g"),
         alt.Tooltip("to:Q", title="to", format=".4~g"),

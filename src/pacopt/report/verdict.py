@@ -41,7 +41,7 @@ def verdict_of(learned: Reportable) -> Verdict:
     """What the first screen says."""
     c = learned.certificate
     remarks = learned.remarks
-    if vacuous(c):
+    if c.ever_succeeded and vacuous(c):
         remarks += ("a mean ratio of at most 1 is what the safeguard alone gives: it takes more instances for more",)
     if not c.ever_succeeded:
         word, tone = "Nothing to deploy", "bad"
@@ -59,11 +59,11 @@ def vacuous(certificate: Certificate) -> bool:
     return float(up(certificate.deployed.risk)) >= 1
 
 
-def _event(c: Certificate, whose: str) -> str:
+def _event(c: Certificate) -> str:
     if c.user_success:
         return "meets the user's success criterion"
     ratio = c.design.target_ratio
-    return f"ends at or below {whose} start" if ratio == 1 else f"ends at or below {ratio!r} times {whose} start"
+    return "ends at or below its start" if ratio == 1 else f"ends at or below {ratio!r} times its start"
 
 
 def _sentence(c: Certificate) -> Markup:
@@ -82,7 +82,7 @@ def _sentence(c: Certificate) -> Markup:
             strong(up(deployed.risk)),
         ),
         Markup("Without that safeguard it {} with probability at least {}").format(
-            _event(c, "its"), strong(percent(down(deployed.success)))
+            _event(c), strong(percent(down(deployed.success)))
         ),
     ]
     level = level_percent(c.design.quantile_level)
@@ -102,7 +102,6 @@ def _sentence(c: Certificate) -> Markup:
 def _tiles(c: Certificate) -> tuple[Tile, ...]:
     deployed, level = c.deployed, level_percent(c.design.quantile_level)
     bound = up(deployed.risk)
-    whose = "an instance " + _event(c, "its")
     quantile = (
         Tile(f"{level} quantile", "none", f"No finite bound on the {level} quantile with these instances and weights.")
         if deployed.quantile is None
@@ -119,7 +118,9 @@ def _tiles(c: Certificate) -> tuple[Tile, ...]:
             f"On average the loss ends at no more than {percent(bound)} of its start. With the safeguard.",
         ),
         Tile(
-            "success", f"≥ {percent(down(deployed.success))}", f"The probability that {whose}, without the safeguard."
+            "success",
+            f"≥ {percent(down(deployed.success))}",
+            f"The probability that a run {_event(c)}, without the safeguard.",
         ),
         quantile,
     )
@@ -140,19 +141,24 @@ def _findings(c: Certificate, comparison: Comparison | None) -> tuple[str, ...]:
             f"{down(deployed.success)}."
         )
     standard = standard_row(comparison)
-    if c.ever_succeeded and standard is not None:
-        measured = estimate(standard.mean)
-        if deployed.risk < standard.mean:
-            found.append(
-                f"Even the certified mean, {up(deployed.risk)}, is {down(standard.mean / deployed.risk, 3)} times "
-                f"lower than the {measured} that the textbook's hyperparameters measured on the test split."
-            )
-        else:
-            found.append(
-                f"The certified mean, {up(deployed.risk)}, is not below the {measured} that the textbook's "
-                "hyperparameters measured on the test split: the certificate alone does not show that the learned ones "
-                "are better."
-            )
+    if not c.ever_succeeded or comparison is None:
+        return tuple(found)
+    if standard is None:
+        found.append(
+            f"The certified mean is {up(deployed.risk)}; measured on the test split was "
+            f"{estimate(comparison['learned'].mean)}. There are no textbook hyperparameters to compare with."
+        )
+    elif deployed.risk < standard.mean:
+        found.append(
+            f"Even the certified mean, {up(deployed.risk)}, is {down(standard.mean / deployed.risk, 3)} times lower "
+            f"than the {estimate(standard.mean)} that the textbook's hyperparameters measured on the test split."
+        )
+    else:
+        found.append(
+            f"The certified mean, {up(deployed.risk)}, is not below the {estimate(standard.mean)} that the textbook's "
+            "hyperparameters measured on the test split: the certificate alone does not show that the learned ones are "
+            "better."
+        )
     return tuple(found)
 
 

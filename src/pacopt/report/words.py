@@ -7,15 +7,18 @@ import numpy as np
 
 from pacopt.comparison import Comparison, Row
 
+#: A number and its unit stay on one line.
+PERCENT = "\u00a0%"
+
 
 def percent(rounded: str) -> str:
     """The text of a probability, rounded already, as a percentage: the digits stay, the point moves.
 
-    >>> percent("0.9924"), percent("1"), percent("0.00001")
-    ('99.24 %', '100 %', '0.001 %')
+    >>> [percent(text).replace(PERCENT, "") for text in ("0.9924", "1", "0.00001")]
+    ['99.24', '100', '0.001']
     """
     value = Decimal(rounded).scaleb(2)
-    return f"{value.quantize(Decimal(1)) if value == value.to_integral_value() else value:f} %"
+    return f"{value.quantize(Decimal(1)) if value == value.to_integral_value() else value:f}{PERCENT}"
 
 
 def estimate(value: float) -> str:
@@ -25,12 +28,12 @@ def estimate(value: float) -> str:
 
 def share(part: float) -> str:
     """A measured part of one, as a percentage."""
-    return f"{100 * part:.3g} %"
+    return f"{100 * part:.3g}{PERCENT}"
 
 
 def level_percent(level: float) -> str:
     """A level that somebody chose, as a percentage."""
-    return f"{100 * level:.10g} %"
+    return f"{100 * level:.10g}{PERCENT}"
 
 
 def hyper_text(hyper: Mapping[str, float]) -> str:
