@@ -86,3 +86,9 @@ CASES = {
 def learned(case):
     """The run of this case, learned once in a process."""
     return CASES[case]()
+
+
+@cache
+def page(case):
+    """The report of this case, drawn once in a process."""
+    return pacopt.report_html(learned(case))

@@ -68,7 +68,7 @@ def choices_of(learned: Reportable, candidates: Candidates) -> Choices:
     bounds, table, certificate = candidates.bounds, learned.table, learned.certificate
     every = pareto(bounds, candidates.prior > 0)
     # The deployed one is among them, or one that is as fast and safer: two candidates may have the same risk.
-    deployed = max(k for k, i in enumerate(every) if bounds.risk[i] <= certificate.deployed.risk)
+    deployed = max(k for k, i in enumerate(every) if bounds.risk[i] <= bounds.risk[candidates.deployed])
     reached = kept(len(every), REACHED, np.array([0, deployed, len(every) - 1]))
     indices = [every[k] for k in reached.tolist()]
     picks = tuple(_pick(table.hyper(i), bounds, i) for i in indices)

@@ -13,7 +13,6 @@
   const specs = read("specs");
   const drawings = [...document.querySelectorAll("[data-chart]")].map(async (place) => {
     const { view } = await vegaEmbed(place, specs[place.dataset.chart], options);
-    place.querySelector("svg").setAttribute("aria-hidden", "true"); // the label of its frame describes it
     views.set(place.dataset.chart, view);
   });
   Promise.all(drawings).then(() => {

@@ -101,7 +101,7 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
         alt.Tooltip("success:N", title="success at least"),
         alt.Tooltip("risk:N", title="mean ratio at most"),
     ]
-    size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, drawn(weights.max())], range=[16, 520]), legend=None)
+    size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, drawn(weights.max())], range=[26, 520]), legend=None)
     layers = []
     for able in (False, True):
         look: dict[str, Any] = (
