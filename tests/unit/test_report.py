@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from decimal import Decimal
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +19,7 @@ from pacopt.certificate import candidate_bounds
 from pacopt.errors import StorageError
 from pacopt.report import REPORT, page, report_problem, write_report
 from pacopt.report.choices import pareto
+from pacopt.report.seal import sealed
 from pacopt.report.words import added_up
 from pacopt.statement import down, up
 
@@ -240,8 +242,6 @@ def test_candidates_without_weight_are_no_choice():
 
 @pytest.mark.parametrize("total", [0.04427, 0.5, 1.0, 3.2e-9, 1e-300])
 def test_the_parts_of_the_bound_add_up_as_printed(total):
-    from decimal import Decimal
-
     parts, text = added_up([0.61 * total, 0.29 * total, 0.1 * total], total)
     assert sum(map(Decimal, parts)) == Decimal(text)
     assert float(text) >= total
@@ -284,7 +284,7 @@ def test_a_page_that_says_something_else_than_its_certificate_is_not_verified(ru
     body = (
         report_html(learned).rpartition("<!-- pacopt seal")[0].replace("with probability at least", "surely, at least")
     )
-    (run / REPORT).write_text(page.sealed(body))
+    (run / REPORT).write_text(sealed(body))
     assert "does not say what certificate.json says" in report_problem(run / REPORT, learned.certificate)
     assert not pacopt.verify(run).passed
 

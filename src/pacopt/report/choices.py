@@ -82,9 +82,9 @@ def choices_of(learned: Reportable, candidates: Candidates) -> Choices:
         return Choices(Figure("choices", TITLE, heading, caption, (), numbers), picks, 0)
     heading = f"{len(every)} certified choices, from fast to safe"
     caption = (
-        f"Each point is a candidate that no other one beats in both numbers: from success {first.success} at a mean "
-        f"ratio of {first.risk} to success {last.success} at {last.risk}. All of them hold together with confidence "
-        f"{level_percent(certificate.confidence)}, so you may pick one after looking."
+        "Each point is a candidate that no other one beats in both certified numbers: from success of at least "
+        f"{first.success} with a mean ratio of at most {first.risk}, to {last.success} with {last.risk}. All of them "
+        f"hold together with confidence {level_percent(certificate.confidence)}, so you may pick one after looking."
     )
     if len(picks) < len(every):
         caption += f" {len(picks)} of {len(every)} are shown."

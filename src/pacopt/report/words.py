@@ -9,15 +9,19 @@ from pacopt.comparison import Comparison, Row
 
 #: A number and its unit stay on one line.
 PERCENT = "\u00a0%"
+#: Smaller percentages are written with an exponent.
+READABLE = Decimal("1e-4")
 
 
 def percent(rounded: str) -> str:
     """The text of a probability, rounded already, as a percentage: the digits stay, the point moves.
 
-    >>> [percent(text).replace(PERCENT, "") for text in ("0.9924", "1", "0.00001")]
-    ['99.24', '100', '0.001']
+    >>> [percent(text).replace(PERCENT, "") for text in ("0.9924", "1", "0.00001", "1.2e-30")]
+    ['99.24', '100', '0.001', '1.2e-28']
     """
     value = Decimal(rounded).scaleb(2)
+    if 0 < value < READABLE:
+        return f"{value:e}{PERCENT}"
     return f"{value.quantize(Decimal(1)) if value == value.to_integral_value() else value:f}{PERCENT}"
 
 
