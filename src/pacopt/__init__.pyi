@@ -40,6 +40,7 @@ from .problems import GaussianVector as GaussianVector
 from .problems import Objective as Objective
 from .problems import SharedQuadratic as SharedQuadratic
 from .problems import VaryingCurvature as VaryingCurvature
+from .report import report_html as report_html
 from .splits import Split as Split
 from .splits import split as split
 from .tradeoff import Frontier as Frontier

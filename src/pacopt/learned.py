@@ -1,6 +1,7 @@
 """What `learn` returns: hyperparameters, their certificate, and the means to deploy, store and check them."""
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.plain import is_whole
 from pacopt.problems.base import AbstractProblem
+from pacopt.report.page import write_report
 from pacopt.runs import checked_files, read_json, write_json, write_run
 
 #: A hyperparameter in the outermost two per cent of its domain is at its edge.
@@ -120,6 +122,7 @@ class Learned:
         """Write a run: certificate, tables, provenance; whole or not at all, never over an existing one.
 
         The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False`.
+        Then `report.html` is drawn from it, a view that can be drawn again at any time (`pacopt report`).
         """
         code: dict[str, Any] = {}
         arrays: dict[str, np.ndarray] = {}
@@ -140,7 +143,18 @@ class Learned:
             writers |= {"test.npz": self.test.save, "curves.npz": lambda path: save_npz(path, curves)}
         if instances and self.train is not None:
             writers["instances.npz"] = self.train.save
-        return write_run(directory, writers)
+        written = write_run(directory, writers)
+        try:
+            write_report(written, self)
+        except (
+            Exception
+        ) as error:  # hours of learning are on the disk: a page that cannot be drawn is no reason to stop
+            warnings.warn(
+                f"The run is saved, and its report could not be drawn ({type(error).__name__}: {error}). Try "
+                f"`pacopt report {written}`.",
+                stacklevel=2,
+            )
+        return written
 
     @staticmethod
     def load(

@@ -13,6 +13,7 @@ from pacopt.errors import StorageError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.plain import is_whole
+from pacopt.report.seal import REPORT, report_problem
 from pacopt.runs import checked_path, damage, read_json
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Verification:
     """What was checked, and everything that is wrong.
 
     What this can show: that the files are as they were saved, that every number of the certificate follows from the
-    table, that the words say these numbers, and, with `rerun`, that cells of the table follow from instances and code.
+    table, that the words say these numbers, that the report is the one that was drawn from it, and, with `rerun`, that
+    cells of the table follow from instances and code.
     What it cannot show: who made the run (hashes are not signed), that the instances were independent draws, that the
     design was fixed before the training instances were seen, or that the losses on the test split are right (its
     instances are not stored). `unchecked` names what could have been checked and was not.
@@ -106,8 +108,13 @@ def _wrong(
         ),
     }
     if result.passed:
+        certificate = Certificate.from_dict(stored)
         words = (root / "statement.txt").read_text(encoding="utf-8")
-        rules["statement.txt does not say what certificate.json says"] = words == f"{Certificate.from_dict(stored)}\n"
+        rules["statement.txt does not say what certificate.json says"] = words == f"{certificate}\n"
+        # The report is a view and may be missing; where it is, it has to show this certificate.
+        wrong = report_problem(root / REPORT, certificate) if (root / REPORT).exists() else None
+        if wrong is not None:
+            rules[wrong] = False
     if (root / "test.npz").exists():
         test = LossTable.load(root / "test.npz")
         rules["test.npz does not start with the deployed hyperparameters"] = test.hyper(0) == deployed

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from alone import run_alone
 from pacopt import Learned, LossTable, certify
 from pacopt.arrays import digest
 from pacopt.errors import StorageError
+from pacopt.report import write_report
 from pacopt.runs import MANIFEST, _fingerprint, write_json, write_run
 from unit.test_learned import learn
 
@@ -49,7 +51,7 @@ def resealed(run):
 
 
 def test_a_run_holds_these_files_and_is_verified(saved):
-    assert sorted(path.name for path in saved.iterdir()) == sorted([*FILES, MANIFEST])
+    assert sorted(path.name for path in saved.iterdir()) == sorted([*FILES, MANIFEST, "report.html"])
     result = pacopt.verify(saved)
     assert result.passed
     assert result.compared > 100
@@ -223,6 +225,7 @@ def recertified(run, losses, **options):
     table.save(run / "table.npz")
     write_json(run / "certificate.json", certificate.to_dict())
     (run / "statement.txt").write_text(f"{certificate}\n")
+    write_report(run, replace(learned, certificate=certificate, table=table))
     return resealed(run), certificate
 
 

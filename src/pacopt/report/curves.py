@@ -1,0 +1,126 @@
+"""The loss over the iterations, learned against standard."""
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from pacopt.comparison import Curves
+from pacopt.report.figures import (
+    INK,
+    LEARNED,
+    MUTED,
+    STANDARD,
+    TINY,
+    Axis,
+    Chart,
+    Figure,
+    Key,
+    Numbers,
+    drawing,
+    drawn,
+    specification,
+    ticks,
+)
+from pacopt.report.source import Reportable
+from pacopt.report.words import estimate
+
+TITLE = "Loss over iterations"
+#: A band that reaches further than this factor below the lines is cut off.
+FAR = 1e3
+#: Colour, dashes and the style of the legend for each row of a comparison.
+LOOKS = {
+    "learned": (LEARNED, [1, 0], "solid", "learned"),
+    "standard": (STANDARD, [8, 4], "dashed", "standard"),
+    "prior median": (MUTED, [2, 3], "dotted", "muted"),
+}
+SAID = {"learned": "learned", "standard": "textbook", "prior median": "median candidate of the prior"}
+
+
+def curves_figure(learned: Reportable) -> Figure:
+    """Mean, median and the middle 80 % of the safeguarded ratio on the test split, step by step."""
+    curves, comparison = learned.curves, learned.comparison
+    if curves is None or comparison is None:
+        return Figure("curves", TITLE, "Nothing was measured on a test split", "The test split is empty.")
+    ends = dict(zip(curves.names, curves.mean[:, -1].tolist(), strict=True))
+    heading = f"After {curves.steps[-1]} steps the mean loss is {estimate(ends['learned'])} of its start"
+    if "standard" in ends:
+        heading += f", with the textbook's hyperparameters {estimate(ends['standard'])}"
+    caption = (
+        f"Loss relative to the start on {comparison.instances} test instances, with the safeguard (a run above its "
+        "start counts as 1). Thick lines: mean. Thin lines: median. Bands: from the 10 % to the 90 % quantile. "
+        "Measured, not certified."
+    )
+    described = "; ".join(f"{SAID[name]} {estimate(value)}" for name, value in ends.items())
+    charts: tuple[Chart, ...] = ()
+    if (curves.mean > 0).any():
+        charts = (
+            Chart("curves", _spec(curves), f"Lines over steps. Mean ratio at the end: {described}.", _legend(curves)),
+        )
+    else:
+        caption += " All losses are zero, which a logarithmic axis cannot show."
+    return Figure("curves", TITLE, heading, caption, charts, _numbers(curves))
+
+
+def _spec(curves: Curves) -> dict[str, Any]:
+    middle = np.concatenate([curves.mean[curves.mean > 0], curves.median[curves.median > 0]])
+    low = curves.low[curves.low > middle.min() / FAR]  # a few runs that end at 1e-30 would leave no room for the rest
+    axis = Axis.around([*middle, *low, 1.0], log=True)
+    rows = [_row(curves, k, axis.low) for k in range(len(curves.steps))]
+    base = drawing(rows)
+    x = alt.X("step:Q", axis=ticks("step", grid=False), scale=alt.Scale(nice=False))
+    scale, title = axis.scale(), axis.ticks("loss relative to the start")
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=scale, axis=title)
+
+    bands, lines = [], []
+    for i, name in reversed(list(enumerate(curves.names))):  # the learned ones on top
+        colour, dash, _, _ = LOOKS[name]
+        if name != "prior median":
+            area = base.mark_area(color=colour, opacity=0.14, clip=True)
+            bands.append(area.encode(x=x, y=y(f"low{i}"), y2=f"high{i}:Q"))
+            thin = base.mark_line(color=colour, strokeWidth=1.2, strokeDash=dash, opacity=0.9, clip=True)
+            lines.append(thin.encode(x=x, y=y(f"median{i}")))
+        thick = base.mark_line(color=colour, strokeWidth=2.6, strokeDash=dash, clip=True)
+        lines.append(thick.encode(x=x, y=y(f"mean{i}")))
+    hover = alt.selection_point(
+        name="hover", fields=["step"], nearest=True, on="pointermove", clear="pointerout", empty=False
+    )
+    tips = [alt.Tooltip("step:Q"), *(alt.Tooltip(f"text{i}:N", title=SAID[n]) for i, n in enumerate(curves.names))]
+    rule = base.mark_rule(color=INK).encode(
+        x=x, tooltip=tips, opacity=alt.condition(hover, alt.value(0.5), alt.value(0.0))
+    )
+    return specification("curves", [*bands, *lines, rule.properties(name="hovered").add_params(hover)], height=320)
+
+
+def _row(curves: Curves, k: int, floor: float) -> dict[str, Any]:
+    """The numbers of one step; zeros, which have no place on the axis, are left out or lie on its edge."""
+    row: dict[str, Any] = {"step": int(curves.steps[k])}
+    for i in range(len(curves.names)):
+        mean, median, low, high = (float(a[i, k]) for a in (curves.mean, curves.median, curves.low, curves.high))
+        row |= {
+            f"mean{i}": drawn(mean) if mean > TINY else None,
+            f"median{i}": drawn(median) if median > TINY else None,
+            f"low{i}": drawn(max(low, floor)),
+            f"high{i}": drawn(max(high, floor)),
+            f"text{i}": f"mean {mean:.3g}, median {median:.3g}, 80 % in {low:.3g} … {high:.3g}",
+        }
+    return row
+
+
+def _legend(curves: Curves) -> tuple[Key, ...]:
+    return tuple(Key(LOOKS[name][2], LOOKS[name][3], SAID[name]) for name in curves.names)
+
+
+def _numbers(curves: Curves) -> Numbers:
+    shown = np.unique(np.linspace(0, len(curves.steps) - 1, 6).round().astype(int))
+    header = ("step", *(f"{SAID[name]}: {what}" for name in curves.names for what in ("mean", "median")))
+    rows = tuple(
+        (
+            str(curves.steps[k]),
+            *(estimate(float(a[i, k])) for i in range(len(curves.names)) for a in (curves.mean, curves.median)),
+        )
+        for k in shown
+    )
+    return Numbers(header, rows)

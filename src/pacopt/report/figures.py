@@ -1,0 +1,145 @@
+"""What a section with charts consists of, and how a chart looks: colours are the style sheet's, by name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+LEARNED, STANDARD, MUTED, INK, SURFACE = (
+    f"var(--{name})" for name in ("learned", "standard", "muted", "ink", "surface")
+)
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+#: Smaller numbers are drawn here: a logarithmic axis has no zero, and floats below lose their digits.
+TINY = 1e-300
+#: Numbers that are easily read are written out.
+LABEL = "datum.value >= 0.001 && datum.value < 100000 ? format(datum.value, '.6~g') : format(datum.value, '~e')"
+#: About so many ticks on an axis; over less than so many decades there are some between the decades.
+TICKS, FEW_DECADES = 6, 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One entry of a legend: how a mark looks (a class of the style sheet) and what it stands for."""
+
+    mark: str
+    tone: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart: its Vega-Lite specification, its finding in words, its legend."""
+
+    name: str
+    spec: dict[str, Any]
+    alt: str
+    legend: tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The main numbers of a figure as a table."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A heading that says what one sees, a caption, charts (or none, where the caption says why) and numbers."""
+
+    name: str
+    title: str
+    heading: str
+    caption: str
+    charts: tuple[Chart, ...] = ()
+    numbers: Numbers | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis that holds some values with a margin, in decades or not."""
+
+    low: float
+    high: float
+    log: bool
+
+    @staticmethod
+    def around(values: Any, *, log: bool, margin: float = 0.04) -> "Axis":
+        """The axis around these values."""
+        ends = np.array([np.min(values), np.max(values)])
+        ends = np.log10(np.maximum(ends, TINY)) if log else ends
+        width = np.ptp(ends) or (1.0 if log else abs(float(ends[0])) or 1.0)
+        low, high = ends + margin * width * np.array([-1, 1])
+        return Axis(10.0**low, 10.0**high, True) if log else Axis(low, high, False)
+
+    def scale(self) -> alt.Scale:
+        """The scale of a chart."""
+        kind: Any = "log" if self.log else "linear"
+        options: dict[str, Any] = {} if self.log else {"zero": False}  # which a logarithmic scale would warn about
+        return alt.Scale(type=kind, domain=[drawn(self.low), drawn(self.high)], nice=False, **options)
+
+    def ticks(self, title: str, *, grid: bool = True) -> alt.Axis:
+        """Few ticks: on a logarithmic axis at decades, or between them if there are only one or two."""
+        if not self.log:
+            return ticks(title, grid=grid)
+        first, last = np.log10([self.low, self.high])
+        every = max(1, int(np.ceil((last - first) / TICKS)))
+        decades = 10.0 ** np.arange(np.floor(first), np.ceil(last) + 1)
+        values = np.outer(decades, (1, 2, 5)).ravel() if last - first < FEW_DECADES else decades[::-1][::every]
+        shown = [drawn(value) for value in values[self.holds(values)].tolist()]
+        return alt.Axis(title=title, labelExpr=LABEL, values=shown, grid=grid, labelOverlap="greedy")
+
+    def holds(self, values: np.ndarray) -> np.ndarray:
+        """Which of the values are on it."""
+        inside: np.ndarray = (values >= self.low) & (values <= self.high)
+        return inside
+
+    def edges(self, bins: int) -> np.ndarray:
+        """The edges of bins that are equally wide on the axis."""
+        ends = (self.low, self.high)
+        return np.geomspace(*ends, bins + 1) if self.log else np.linspace(*ends, bins + 1)
+
+
+def drawn(value: float) -> float:
+    """A number with the digits that can be seen."""
+    return float(f"{value:.6g}")
+
+
+def drawing(rows: Sequence[dict[str, Any]]) -> alt.Chart:
+    """A chart of these rows, to be given a mark."""
+    return alt.Chart({"values": list(rows)})
+
+
+def ticks(title: str, *, grid: bool = True) -> alt.Axis:
+    """A linear axis with few ticks."""
+    return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy")
+
+
+def specification(name: str, layers: Sequence[alt.Chart], *, height: int, **params: Any) -> dict[str, Any]:
+    """The Vega-Lite specification of layers, as wide as the page lets it; the same layers give the same bytes."""
+    chart = alt.layer(*layers).properties(name=name, width="container", height=height)
+    for parameter in params.values():
+        chart = chart.add_params(parameter)
+    spec: dict[str, Any] = chart.configure(
+        background="transparent",
+        font=FONT,
+        aria=False,  # the page describes the chart in words; a label on each mark would be read out one by one
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            labelFontSize=12,
+            labelColor=MUTED,
+            titleFontSize=12.5,
+            titleFontWeight=500,
+            titleColor=INK,
+            titlePadding=8,
+            gridColor="var(--line)",
+            domainColor="var(--axis)",
+            tickColor="var(--axis)",
+        ),
+    ).to_dict()
+    del spec["$schema"]  # an address that nobody has to fetch
+    return spec
