@@ -233,6 +233,23 @@ def test_the_choices_are_the_frontier():
         assert hyper == table.hyper(index), "all digits, so that `solve` knows the candidate"
 
 
+def test_only_the_deployed_candidate_is_called_deployed():
+    """Two candidates with the same losses above the target: one succeeds more often, the other one stands first."""
+    losses = np.tile([0.1, 0.3], (3, 100))
+    success = np.ones((3, 200), dtype=bool)
+    success[0, :50], losses[2] = False, 0.9
+    success[1, :20] = False
+    learned = reportable(losses)
+    learned.table = LossTable(losses, np.ones(200), success=success)
+    learned.certificate = certify(learned.table)
+    assert learned.certificate.deployed.index == 0
+    text = report_html(learned)
+    assert 'id="slider"' in text
+    assert 'data-deployed=""' in text
+    assert ", deployed" not in text[: text.index("<script>(() =>")]
+    assert 'data-deployed="0"' in reports.page("one hyperparameter and a frontier")
+
+
 def test_candidates_without_weight_are_no_choice():
     table = LossTable([[0.1] * 100, [0.2] * 100], np.ones(100))
     design = pacopt.Design(pacopt.DiscreteMeasure.of(table.candidates, [0.0, 1.0]))

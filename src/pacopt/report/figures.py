@@ -118,11 +118,9 @@ def ticks(title: str, *, grid: bool = True) -> alt.Axis:
     return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy")
 
 
-def specification(name: str, layers: Sequence[alt.Chart], *, height: int, **params: Any) -> dict[str, Any]:
+def specification(name: str, layers: Sequence[alt.Chart], *, height: int) -> dict[str, Any]:
     """The Vega-Lite specification of layers, as wide as the page lets it; the same layers give the same bytes."""
     chart = alt.layer(*layers).properties(name=name, width="container", height=height)
-    for parameter in params.values():
-        chart = chart.add_params(parameter)
     spec: dict[str, Any] = chart.configure(
         background="transparent",
         font=FONT,

@@ -130,7 +130,9 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
             ).encode(x=x, y=y, tooltip=[alt.Tooltip("name:N", title="this is"), *tips[:2]])
         )
     if len(chosen) < len(candidates):
-        legend.append(Key("none", "muted", f"{len(candidates) - len(chosen)} of {len(candidates)} are not drawn"))
+        legend.append(
+            Key("none", "muted", f"{len(candidates) - len(chosen)} of {len(candidates)} candidates are not drawn")
+        )
     words = f"Map of {horizontal} against {vertical}, {len(chosen)} candidates. {finding}"
     return Chart(f"map{number}", specification(f"map{number}", layers, height=340), words, tuple(legend))
 
@@ -180,9 +182,9 @@ def _marginal(candidates: Candidates, name: str, number: int, finding: str) -> C
         legend.append(Key("dashed", "standard", f"textbook, {name} = {there:.4g}"))
     outside = int(np.sum(~axis.holds(values)))
     if outside:
-        legend.append(Key("none", "muted", f"{outside} of {len(candidates)} are not drawn"))
+        legend.append(Key("none", "muted", f"{outside} of {len(candidates)} candidates are not drawn"))
     for value, text, colour, dash in marks:
         rule = drawing([{"from": drawn(value), "text": text}]).mark_rule(color=colour, strokeWidth=2, strokeDash=dash)
-        layers.append(rule.encode(x=x, tooltip=alt.Tooltip("text:N", title=name)))
+        layers.append(rule.encode(x=x, tooltip=[alt.Tooltip("text:N", title=name)]))
     words = f"Weight over {name}, {len(candidates)} candidates. {finding}"
     return Chart(f"marginal{number}", specification(f"marginal{number}", layers, height=240), words, tuple(legend))
