@@ -156,10 +156,12 @@ def test_the_page_knows_the_directory_of_its_run(opened, tmp_path):
 def test_hovering_over_the_curves_shows_their_values(opened):
     page = opened("two hyperparameters")
     page.locator("[data-chart=curves] svg").hover()
-    tooltip = page.locator("#vg-tooltip-element.visible")
-    tooltip.wait_for()
-    assert "textbook" in tooltip.text_content()
-    assert "median" in tooltip.text_content()
+    page.locator("#vg-tooltip-element.visible").wait_for()
+    shown = dict(row.split("\t") for row in page.locator("#vg-tooltip-element").inner_text().strip().splitlines())
+    curves = reports.learned("two hyperparameters").curves
+    k = curves.steps.tolist().index(int(shown["step"]))
+    assert float(shown["learned: mean"]) == pytest.approx(curves.mean[0, k], rel=1e-2)
+    assert float(shown["textbook: median"]) == pytest.approx(curves.median[1, k], rel=1e-2)
 
 
 def test_a_tooltip_shows_a_hostile_name_as_text(opened):
