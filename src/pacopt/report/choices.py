@@ -56,21 +56,10 @@ class Choices:
     deployed: bool
 
 
-def pareto(bounds: CandidateBounds, held: np.ndarray) -> list[int]:
-    """The candidates that no other one beats in both certified risk and certified success, by increasing risk."""
-    found: list[int] = []
-    best = -1.0
-    for i in np.lexsort((-bounds.success, bounds.risk)).tolist():
-        if held[i] and bounds.success[i] > best:
-            found.append(i)
-            best = float(bounds.success[i])
-    return found
-
-
 def choices_of(learned: Reportable, candidates: Candidates) -> Choices:
     """The frontier of certified success and certified risk, with the words for each of its choices."""
     bounds, table, certificate = candidates.bounds, learned.table, learned.certificate
-    every = pareto(bounds, candidates.prior > 0)
+    every = candidates.frontier()
     nearest = max(k for k, i in enumerate(every) if bounds.risk[i] <= bounds.risk[candidates.deployed])
     reached = kept(len(every), REACHED, np.array([0, nearest, len(every) - 1]))
     indices = [every[k] for k in reached.tolist()]

@@ -46,7 +46,7 @@ def posterior_figure(learned: Reportable, candidates: Candidates) -> Figure:
     heading = f"90 % of the posterior's weight sits on {enough} of {count} candidates"
     top = int(heaviest[0])
     same = " which is deployed," if top == c.deployed.index else ""
-    finding = f"The heaviest candidate, {hyper_text(table.hyper(top))},{same} has {share(weights[top])} of it"
+    finding = f"The heaviest, {hyper_text(table.hyper(top))},{same} has {share(weights[top])} of the weight"
     finding += "." if same else f"; deployed is {hyper_text(c.deployed.hyper)}."
     pairs = list(combinations(candidates.values, 2))
     if 1 <= len(pairs) <= MAPS:
@@ -80,7 +80,8 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
     weights, bounds = candidates.posterior, candidates.bounds
     inside = np.flatnonzero(across.holds(candidates.values[horizontal]) & along.holds(candidates.values[vertical]))
     heaviest = np.argsort(-weights[inside], kind="stable")[: limit // 2]
-    chosen = inside[kept(len(inside), limit, heaviest)]
+    safest = np.flatnonzero(np.isin(inside, candidates.frontier()))
+    chosen = inside[kept(len(inside), limit, np.union1d(heaviest, safest))]
     points = [
         {
             "x": drawn(candidates.values[horizontal][i]),
