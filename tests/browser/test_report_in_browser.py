@@ -87,8 +87,7 @@ def test_every_chart_of_every_report_is_drawn(opened, case):
         box = charts.nth(i).locator("svg").bounding_box()
         assert box["width"] > 300
         assert box["height"] > 50
-        marks = charts.nth(i).locator(".mark-rect path, .mark-line path, .mark-symbol path, .mark-rule line")
-        assert marks.count() > 0
+        assert charts.nth(i).locator(".role-mark path, .role-mark line").count() > 0
         assert "NaN" not in charts.nth(i).inner_html()
         assert len(charts.nth(i).get_attribute("aria-label")) > 40
     assert overflow(page) <= 0
@@ -157,10 +156,24 @@ def test_the_page_knows_the_directory_of_its_run(opened, tmp_path):
 def test_hovering_over_the_curves_shows_their_values(opened):
     page = opened("two hyperparameters")
     page.locator("[data-chart=curves] svg").hover()
+    page.locator("#vg-tooltip-element.visible").wait_for()
+    shown = dict(row.split("\t") for row in page.locator("#vg-tooltip-element").inner_text().strip().splitlines())
+    curves = reports.learned("two hyperparameters").curves
+    k = curves.steps.tolist().index(int(shown["step"]))
+    assert float(shown["learned: mean"]) == pytest.approx(curves.mean[0, k], rel=1e-2)
+    assert float(shown["textbook: median"]) == pytest.approx(curves.median[1, k], rel=1e-2)
+
+
+def test_a_tooltip_shows_a_hostile_name_as_text(opened):
+    page = opened("four hyperparameters with hostile names")
+    rule = page.locator("[data-chart=marginal1] .mark-rule.role-mark line")
+    rule.scroll_into_view_if_needed()
+    x, y = rule.evaluate("line => (({x, y, height}) => [x, y + height / 2])(line.getBoundingClientRect())")
+    page.mouse.move(x, y)
     tooltip = page.locator("#vg-tooltip-element.visible")
     tooltip.wait_for()
-    assert "textbook" in tooltip.text_content()
-    assert "median" in tooltip.text_content()
+    assert "<img src=x" in tooltip.text_content()
+    assert tooltip.locator("img").count() == 0
 
 
 def luminance(colour):

@@ -18,7 +18,8 @@ from pacopt import Curves, Learned, LossTable, certify, frontier, report_html
 from pacopt.certificate import candidate_bounds
 from pacopt.errors import StorageError
 from pacopt.report import REPORT, page, report_problem, write_report
-from pacopt.report.choices import pareto
+from pacopt.report.candidates import Candidates
+from pacopt.report.figures import Axis
 from pacopt.report.seal import sealed
 from pacopt.report.words import added_up
 from pacopt.statement import down, up
@@ -221,7 +222,7 @@ def test_the_choices_are_the_frontier():
     learned = reports.learned("one hyperparameter and a frontier")
     certificate, table = learned.certificate, learned.table
     bounds = candidate_bounds(table, certificate.design, confidence=certificate.confidence)
-    found = pareto(bounds, certificate.design.prior.weights > 0)
+    found = Candidates.of(learned).frontier()
     assert len(found) > 3
     assert found == [choice.index for choice in frontier(learned, sorted(set(bounds.success[found]))).choices]
     assert certificate.deployed.index in found
@@ -233,11 +234,39 @@ def test_the_choices_are_the_frontier():
         assert hyper == table.hyper(index), "all digits, so that `solve` knows the candidate"
 
 
+def test_only_the_deployed_candidate_is_called_deployed():
+    """Two candidates with the same losses above the target: one succeeds more often, the other one stands first."""
+    losses = np.tile([0.1, 0.3], (3, 100))
+    success = np.ones((3, 200), dtype=bool)
+    success[0, :50], losses[2] = False, 0.9
+    success[1, :20] = False
+    learned = reportable(losses)
+    learned.table = LossTable(losses, np.ones(200), success=success)
+    learned.certificate = certify(learned.table)
+    assert learned.certificate.deployed.index == 0
+    text = report_html(learned)
+    assert 'id="slider"' in text
+    assert 'data-deployed=""' in text
+    assert ", deployed" not in text[: text.index("<script>(() =>")]
+    assert 'data-deployed="0"' in reports.page("one hyperparameter and a frontier")
+
+
 def test_candidates_without_weight_are_no_choice():
-    table = LossTable([[0.1] * 100, [0.2] * 100], np.ones(100))
-    design = pacopt.Design(pacopt.DiscreteMeasure.of(table.candidates, [0.0, 1.0]))
-    bounds = candidate_bounds(table, design, confidence=0.9)
-    assert pareto(bounds, design.prior.weights > 0) == [1]
+    losses = [[0.1] * 100, [0.2] * 100]
+    measure = pacopt.DiscreteMeasure.of({"rate": [1.0, 2.0]}, [0.0, 1.0])
+    learned = reportable(losses, None, {"rate": [1.0, 2.0]}, design=pacopt.Design(measure))
+    assert Candidates.of(learned).frontier() == [1]
+    assert "fastest candidate is also the safest" in report_html(learned)
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("values", [(0.5, 0.5), (0.5, 0.5 + 1e-12), (1e-300, 1e-300), (1e300, 2e300), (1e-300, 1.0)])
+def test_an_axis_has_an_extent_whatever_it_holds(values, log):
+    axis = Axis.around(values, log=log)
+    low, high = axis.scale().to_dict()["domain"]
+    assert low < min(values) <= max(values) < high
+    assert (np.diff(axis.edges(40)) > 0).all()
+    assert axis.ticks("rate").to_dict()["title"] == "rate"
 
 
 @pytest.mark.parametrize("total", [0.04427, 0.5, 1.0, 3.2e-9, 1e-300])

@@ -45,41 +45,34 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The choices from the fastest to the safest, and which of them is deployed."""
+    """The choices from the fastest to the safest, and at which of them to start.
+
+    That is the deployed one, or else one that is certified to be as fast and safer (`deployed` is false).
+    """
 
     figure: Figure
     picks: tuple[Pick, ...]
-    deployed: int
-
-
-def pareto(bounds: CandidateBounds, held: np.ndarray) -> list[int]:
-    """The candidates that no other one beats in both certified risk and certified success, by increasing risk."""
-    found: list[int] = []
-    best = -1.0
-    for i in np.lexsort((-bounds.success, bounds.risk)).tolist():
-        if held[i] and bounds.success[i] > best:
-            found.append(i)
-            best = float(bounds.success[i])
-    return found
+    start: int
+    deployed: bool
 
 
 def choices_of(learned: Reportable, candidates: Candidates) -> Choices:
     """The frontier of certified success and certified risk, with the words for each of its choices."""
     bounds, table, certificate = candidates.bounds, learned.table, learned.certificate
-    every = pareto(bounds, candidates.prior > 0)
-    # The deployed one is among them, or one that is as fast and safer: two candidates may have the same risk.
-    deployed = max(k for k, i in enumerate(every) if bounds.risk[i] <= bounds.risk[candidates.deployed])
-    reached = kept(len(every), REACHED, np.array([0, deployed, len(every) - 1]))
+    every = candidates.frontier()
+    nearest = max(k for k, i in enumerate(every) if bounds.risk[i] <= bounds.risk[candidates.deployed])
+    reached = kept(len(every), REACHED, np.array([0, nearest, len(every) - 1]))
     indices = [every[k] for k in reached.tolist()]
     picks = tuple(_pick(table.hyper(i), bounds, i) for i in indices)
-    position = int(np.searchsorted(reached, deployed))
+    start = int(np.searchsorted(reached, nearest))
+    deployed = indices[start] == candidates.deployed
     level = level_percent(certificate.design.quantile_level)
     header = ("success at least", "mean ratio at most", f"{level} quantile at most", "hyperparameters")
     numbers = Numbers(header, tuple((pick.success, pick.risk, pick.quantile, pick.hyper) for pick in picks))
     first, last = picks[0], picks[-1]
     if len(picks) == 1:
         heading, caption = _one(first, len(candidates), certificate.ever_succeeded)
-        return Choices(Figure("choices", TITLE, heading, caption, (), numbers), picks, 0)
+        return Choices(Figure("choices", TITLE, heading, caption, (), numbers), picks, start, deployed)
     heading = f"{len(every)} certified choices, from fast to safe"
     caption = (
         "Each point is a candidate that no other one beats in both certified numbers: from success of at least "
@@ -88,16 +81,9 @@ def choices_of(learned: Reportable, candidates: Candidates) -> Choices:
     )
     if len(picks) < len(every):
         caption += f" {len(picks)} of {len(every)} are shown."
-    spec = _spec(bounds, indices, candidates.prior > 0, picks, position)
-    words = f"Steps rising from the fastest choice to the safest. {caption}"
-    legend = (
-        Key("circle", "learned", "choice"),
-        Key("ring", "learned", "picked below"),
-        Key("dot", "muted", "candidates that another one beats"),
-    )
-    return Choices(
-        Figure("choices", TITLE, heading, caption, (Chart("choices", spec, words, legend),), numbers), picks, position
-    )
+    spec, legend = _drawing(bounds, indices, candidates.prior > 0, picks, start)
+    chart = Chart("choices", spec, f"Steps rising from the fastest choice to the safest. {caption}", legend)
+    return Choices(Figure("choices", TITLE, heading, caption, (chart,), numbers), picks, start, deployed)
 
 
 def _one(pick: Pick, candidates: int, ever_succeeded: int) -> tuple[str, str]:
@@ -123,21 +109,22 @@ def _pick(hyper: dict[str, float], bounds: CandidateBounds, i: int) -> Pick:
     )
 
 
-def _spec(
-    bounds: CandidateBounds, indices: list[int], held: np.ndarray, picks: tuple[Pick, ...], position: int
-) -> dict[str, Any]:
+def _drawing(
+    bounds: CandidateBounds, indices: list[int], held: np.ndarray, picks: tuple[Pick, ...], start: int
+) -> tuple[dict[str, Any], tuple[Key, ...]]:
     risk, success = bounds.risk[indices], bounds.success[indices]
-    across, along = Axis.around(success, log=False, margin=0.08), Axis.around(risk, log=bool(risk[-1] > WIDE * risk[0]))
-    rows = [
+    across = Axis.around(success, log=False, margin=0.08)
+    along = Axis.around(risk, log=bool(risk[-1] > WIDE * risk[0]))
+    points = [
         {
             "i": k,
-            "success": drawn(s),
-            "risk": drawn(r),
+            "success": drawn(success[k]),
+            "risk": drawn(risk[k]),
             "at_least": pick.success,
             "at_most": pick.risk,
             "of": pick.hyper,
         }
-        for k, (s, r, pick) in enumerate(zip(success.tolist(), risk.tolist(), picks, strict=True))
+        for k, pick in enumerate(picks)
     ]
     x = alt.X("success:Q", scale=across.scale(), axis=across.ticks("certified success probability, at least"))
     y = alt.Y("risk:Q", scale=along.scale(), axis=along.ticks("certified mean ratio, at most"))
@@ -146,24 +133,26 @@ def _spec(
         alt.Tooltip("at_most:N", title="mean ratio at most"),
         alt.Tooltip("of:N", title="hyperparameters"),
     ]
-    visible = held & (bounds.success >= across.low) & (bounds.risk <= along.high)
-    others = np.setdiff1d(np.flatnonzero(visible), indices)
-    others = others[kept(len(others), BEHIND, np.array([], dtype=int))]
-    cloud = [{"success": drawn(bounds.success[i]), "risk": drawn(bounds.risk[i])} for i in others.tolist()]
-    base = drawing(rows)
-    chosen = alt.param(name="chosen", value=position)
-    left = [
-        {"success": drawn(across.low), "risk": rows[0]["risk"]},
-        *({k: r[k] for k in ("success", "risk")} for r in rows),
-    ]
+    circle: dict[str, Any] = {"shape": "circle", "opacity": 1}
+    stairs = [{"success": drawn(across.low), "risk": points[0]["risk"]}, *points]
+    base = drawing(points)
     layers = [
-        drawing(cloud).mark_point(shape="circle", fill=MUTED, stroke=None, size=14, opacity=0.5).encode(x=x, y=y),
-        drawing(left).mark_line(color=LEARNED, interpolate="step-before", strokeWidth=2).encode(x=x, y=y),
-        base.mark_point(shape="circle", fill=LEARNED, stroke=SURFACE, strokeWidth=1.5, size=80, opacity=1).encode(
+        drawing([{"success": step["success"], "risk": step["risk"]} for step in stairs])
+        .mark_line(color=LEARNED, interpolate="step-before", strokeWidth=2)
+        .encode(x=x, y=y),
+        base.mark_point(**circle, fill=LEARNED, stroke=SURFACE, strokeWidth=1.5, size=80).encode(
             x=x, y=y, tooltip=tips
         ),
-        base.transform_filter("datum.i == chosen")
-        .mark_point(shape="circle", fill="transparent", stroke=LEARNED, strokeWidth=2.5, size=320, opacity=1)
+        base.add_params(alt.param(name="chosen", value=start))
+        .transform_filter("datum.i == chosen")
+        .mark_point(**circle, fill="transparent", stroke=LEARNED, strokeWidth=2.5, size=320)
         .encode(x=x, y=y),
     ]
-    return specification("choices", layers, height=320, chosen=chosen)
+    legend = [Key("circle", "learned", "choice"), Key("ring", "learned", "picked below")]
+    others = np.setdiff1d(np.flatnonzero(held & across.holds(bounds.success) & along.holds(bounds.risk)), indices)
+    others = others[kept(len(others), BEHIND, np.array([], dtype=int))]
+    if len(others):
+        cloud = [{"success": drawn(bounds.success[i]), "risk": drawn(bounds.risk[i])} for i in others.tolist()]
+        layers.insert(0, drawing(cloud).mark_point(shape="circle", fill=MUTED, size=14, opacity=0.5).encode(x=x, y=y))
+        legend.append(Key("dot", "muted", "candidates that another one beats"))
+    return specification("choices", layers, height=320), tuple(legend)

@@ -87,7 +87,12 @@ def _spec(curves: Curves) -> dict[str, Any]:
     hover = alt.selection_point(
         name="hover", fields=["step"], nearest=True, on="pointermove", clear="pointerout", empty=False
     )
-    tips = [alt.Tooltip("step:Q"), *(alt.Tooltip(f"text{i}:N", title=SAID[n]) for i, n in enumerate(curves.names))]
+    # Numbers only: of texts, Vega-Lite shows "undefined" where the nearest mark is looked for.
+    tips = [alt.Tooltip("step:Q")] + [
+        alt.Tooltip(f"{what}{i}:Q", title=f"{SAID[name]}: {what}", format=".3~g")
+        for i, name in enumerate(curves.names)
+        for what in ("mean", "median")
+    ]
     rule = base.mark_rule(color=INK).encode(
         x=x, tooltip=tips, opacity=alt.condition(hover, alt.value(0.5), alt.value(0.0))
     )
@@ -104,7 +109,6 @@ def _row(curves: Curves, k: int, floor: float) -> dict[str, Any]:
             f"median{i}": drawn(median) if median > TINY else None,
             f"low{i}": drawn(max(low, floor)),
             f"high{i}": drawn(max(high, floor)),
-            f"text{i}": f"mean {mean:.3g}, median {median:.3g}, 80 % in {low:.3g} … {high:.3g}",
         }
     return row
 

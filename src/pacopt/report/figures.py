@@ -13,6 +13,8 @@ LEARNED, STANDARD, MUTED, INK, SURFACE = (
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 #: Smaller numbers are drawn here: a logarithmic axis has no zero, and floats below lose their digits.
 TINY = 1e-300
+#: Values that differ by less than this part of them are drawn at the same place.
+SAME = 1e-5
 #: Numbers that are easily read are written out.
 LABEL = "datum.value >= 0.001 && datum.value < 100000 ? format(datum.value, '.6~g') : format(datum.value, '~e')"
 #: About so many ticks on an axis; over less than so many decades there are some between the decades.
@@ -71,7 +73,8 @@ class Axis:
         """The axis around these values."""
         ends = np.array([np.min(values), np.max(values)])
         ends = np.log10(np.maximum(ends, TINY)) if log else ends
-        width = np.ptp(ends) or (1.0 if log else abs(float(ends[0])) or 1.0)
+        size = 1.0 if log else float(np.abs(ends).max()) or 1.0
+        width = np.ptp(ends) if np.ptp(ends) > SAME * size else size
         low, high = ends + margin * width * np.array([-1, 1])
         return Axis(10.0**low, 10.0**high, True) if log else Axis(low, high, False)
 
@@ -118,11 +121,9 @@ def ticks(title: str, *, grid: bool = True) -> alt.Axis:
     return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy")
 
 
-def specification(name: str, layers: Sequence[alt.Chart], *, height: int, **params: Any) -> dict[str, Any]:
+def specification(name: str, layers: Sequence[alt.Chart], *, height: int) -> dict[str, Any]:
     """The Vega-Lite specification of layers, as wide as the page lets it; the same layers give the same bytes."""
     chart = alt.layer(*layers).properties(name=name, width="container", height=height)
-    for parameter in params.values():
-        chart = chart.add_params(parameter)
     spec: dict[str, Any] = chart.configure(
         background="transparent",
         font=FONT,

@@ -142,7 +142,7 @@ def _drawing(z: np.ndarray, returned: np.ndarray, rules: list[Rule]) -> tuple[di
         line = drawing([{"from": drawn(rule.value), "text": rule.text}]).mark_rule(
             color=INK, strokeWidth=2, strokeDash=rule.dash
         )
-        layers.append(line.encode(x=x, tooltip=alt.Tooltip("text:N", title="this is")))
+        layers.append(line.encode(x=x, tooltip=[alt.Tooltip("text:N", title="this is")]))
     legend = [Key(rule.look, "ink", _named(rule, placed)) for rule in rules]
     legend.append(Key("box", "learned", "training instances"))
     own = [bar.what for bar in bars if bar.what]

@@ -46,7 +46,7 @@ def posterior_figure(learned: Reportable, candidates: Candidates) -> Figure:
     heading = f"90 % of the posterior's weight sits on {enough} of {count} candidates"
     top = int(heaviest[0])
     same = " which is deployed," if top == c.deployed.index else ""
-    finding = f"The heaviest candidate, {hyper_text(table.hyper(top))},{same} has {share(weights[top])} of it"
+    finding = f"The heaviest, {hyper_text(table.hyper(top))},{same} has {share(weights[top])} of the weight"
     finding += "." if same else f"; deployed is {hyper_text(c.deployed.hyper)}."
     pairs = list(combinations(candidates.values, 2))
     if 1 <= len(pairs) <= MAPS:
@@ -80,7 +80,8 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
     weights, bounds = candidates.posterior, candidates.bounds
     inside = np.flatnonzero(across.holds(candidates.values[horizontal]) & along.holds(candidates.values[vertical]))
     heaviest = np.argsort(-weights[inside], kind="stable")[: limit // 2]
-    chosen = inside[kept(len(inside), limit, heaviest)]
+    safest = np.flatnonzero(np.isin(inside, candidates.frontier()))
+    chosen = inside[kept(len(inside), limit, np.union1d(heaviest, safest))]
     points = [
         {
             "x": drawn(candidates.values[horizontal][i]),
@@ -130,7 +131,9 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
             ).encode(x=x, y=y, tooltip=[alt.Tooltip("name:N", title="this is"), *tips[:2]])
         )
     if len(chosen) < len(candidates):
-        legend.append(Key("none", "muted", f"{len(candidates) - len(chosen)} of {len(candidates)} are not drawn"))
+        legend.append(
+            Key("none", "muted", f"{len(candidates) - len(chosen)} of {len(candidates)} candidates are not drawn")
+        )
     words = f"Map of {horizontal} against {vertical}, {len(chosen)} candidates. {finding}"
     return Chart(f"map{number}", specification(f"map{number}", layers, height=340), words, tuple(legend))
 
@@ -180,9 +183,9 @@ def _marginal(candidates: Candidates, name: str, number: int, finding: str) -> C
         legend.append(Key("dashed", "standard", f"textbook, {name} = {there:.4g}"))
     outside = int(np.sum(~axis.holds(values)))
     if outside:
-        legend.append(Key("none", "muted", f"{outside} of {len(candidates)} are not drawn"))
+        legend.append(Key("none", "muted", f"{outside} of {len(candidates)} candidates are not drawn"))
     for value, text, colour, dash in marks:
         rule = drawing([{"from": drawn(value), "text": text}]).mark_rule(color=colour, strokeWidth=2, strokeDash=dash)
-        layers.append(rule.encode(x=x, tooltip=alt.Tooltip("text:N", title=name)))
+        layers.append(rule.encode(x=x, tooltip=[alt.Tooltip("text:N", title=name)]))
     words = f"Weight over {name}, {len(candidates)} candidates. {finding}"
     return Chart(f"marginal{number}", specification(f"marginal{number}", layers, height=240), words, tuple(legend))

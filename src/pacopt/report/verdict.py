@@ -140,26 +140,31 @@ def _findings(c: Certificate, comparison: Comparison | None) -> tuple[str, ...]:
             f"The success probability of {c.min_success:g} that was asked for is certified: at least "
             f"{down(deployed.success)}."
         )
-    standard = standard_row(comparison)
-    if not c.ever_succeeded or comparison is None:
-        return tuple(found)
-    if standard is None:
-        found.append(
-            f"The certified mean is {up(deployed.risk)}; measured on the test split was "
-            f"{estimate(comparison['learned'].mean)}. There are no textbook hyperparameters to compare with."
-        )
-    elif deployed.risk < standard.mean:
-        found.append(
-            f"Even the certified mean, {up(deployed.risk)}, is {down(standard.mean / deployed.risk, 3)} times lower "
-            f"than the {estimate(standard.mean)} that the textbook's hyperparameters measured on the test split."
-        )
-    else:
-        found.append(
-            f"The certified mean, {up(deployed.risk)}, is not below the {estimate(standard.mean)} that the textbook's "
-            "hyperparameters measured on the test split: the certificate alone does not show that the learned ones are "
-            "better."
-        )
+    if c.ever_succeeded:
+        found.append(_beside(c.deployed.risk, comparison))
     return tuple(found)
+
+
+def _beside(risk: float, comparison: Comparison | None) -> str:
+    """The certified mean beside what was measured on the test split."""
+    standard = standard_row(comparison)
+    if comparison is None:
+        return "The certificate stands alone: the test split is empty, and nothing was measured beside it."
+    if standard is None:
+        return (
+            f"The certified mean is {up(risk)}; measured on the test split was {estimate(comparison['learned'].mean)}. "
+            "There are no textbook hyperparameters to compare with."
+        )
+    if risk < standard.mean:
+        return (
+            f"Even the certified mean, {up(risk)}, is {down(standard.mean / risk, 3)} times lower than the "
+            f"{estimate(standard.mean)} that the textbook's hyperparameters reached on the test split."
+        )
+    return (
+        f"The certified mean, {up(risk)}, is not below the {estimate(standard.mean)} that the textbook's "
+        "hyperparameters reached on the test split: the certificate alone does not show that the learned ones are "
+        "better."
+    )
 
 
 def against_standard(comparison: Comparison) -> str:
