@@ -41,7 +41,9 @@ def origin(learned: Reportable) -> tuple[tuple[str, tuple[str, ...]], ...]:
     entries.append(("run", (", ".join(kind for kind in kinds if kind),)))
     entries.append(("split", _split(p.get("split", {}))))
     entries.append(("prior", (str(p.get("prior", "")),)))
-    entries.append(("domain searched", tuple(_interval(name, ends) for name, ends in p.get("domain", {}).items())))
+    entries.append(
+        ("domain searched", tuple(_interval(name, ends) for name, ends in sorted(p.get("domain", {}).items())))
+    )
     curvature = p.get("curvature")
     if curvature:
         source = "given" if curvature["given"] else "estimated on the prior split"
