@@ -71,9 +71,9 @@ def learn(
     times its start, or what the predicate `success` says. The search looks for it, so learning again with another value
     is another design, and keeping the better of two certificates on the same training instances voids it. `curvature` =
     (mu, L) is for the textbook's hyperparameters only, and estimated on the prior split if it is not given.
-    `truncation` declares what a bound on the absolute loss needs. With `racing`, hopeless candidates are given up early.
-    Everything is determined by `seed`. In the directory `checkpoint` finished work is kept: the same call, made again
-    after an interruption, goes on where it stopped.
+    `truncation` declares what a bound on the absolute loss needs. With `racing`, hopeless candidates are given up
+    early. Everything is determined by `seed`. In the directory `checkpoint` finished work is kept: the same call, made
+    again after an interruption, goes on where it stopped.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)
