@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -133,8 +133,10 @@ LEDGER = (
 )
 
 
-def _ledger(cut: dict[str, Any] | None, split: dict[str, Any] | None) -> list[dict[str, str]]:
-    entries = list(LEDGER)
+def _ledger(cut: dict[str, Any] | None, provenance: Mapping[str, Any]) -> list[dict[str, str]]:
+    entries, split = list(LEDGER), provenance.get("split")
+    if provenance.get("known_minimum"):
+        entries.append(("declared", "the minimum that the problem states is the smallest loss of each instance"))
     if split is not None and split["allow_duplicates"]:
         entries.append(("declared", "instances that are equal are separate draws from the distribution"))
     elif split is not None:
@@ -227,7 +229,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "ever_succeeded": int((counts > 0).sum()),
         "hash": _hash(json.dumps({k: v for k, v in stored.items() if k != "hash"}, sort_keys=True).encode()),
         "instances": n,
-        "ledger": _ledger(cut, table.provenance.get("split")),
+        "ledger": _ledger(cut, table.provenance),
         "min_success": wanted,
         "posterior": {
             "absolute": posterior_absolute,

@@ -1,6 +1,7 @@
 """certify(table, design) -> Certificate: one event of probability 1 - epsilon, and everything that holds on it."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ DETERMINISTIC = Assumption(
 )
 #: Of the two, the one that a split can say of itself; only certificates made by `learn` know their split.
 DISJOINT = Assumption("no training instance stands twice, in the prior split or in the test split", Status.CHECKED)
+MINIMUM = Assumption("the minimum that the problem states is the smallest loss of each instance", Status.DECLARED)
 SEPARATE_DRAWS = Assumption("instances that are equal are separate draws from the distribution", Status.DECLARED)
 
 
@@ -130,7 +132,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         numbers = f"risk={up(self.deployed.risk)}, success={down(self.deployed.success)}"
-        return f"Certificate({numbers}, confidence={self.confidence:.10g}, instances={self.instances})"
+        return f"Certificate({numbers}, confidence={self.confidence!r}, instances={self.instances})"
 
 
 def certify(
@@ -149,6 +151,7 @@ def certify(
     """
     design = Design.uniform(table) if design is None else design
     check_request(confidence, min_success)
+    confidence, min_success = float(confidence), None if min_success is None else float(min_success)
     _check_candidates(table, design)
     n, prior, shares, epsilon = table.shape[1], design.prior, design.shares, 1 - confidence
     eps_risk, eps_half = shares.risk * epsilon, shares.success * epsilon / 2
@@ -205,7 +208,7 @@ def certify(
         user_success=table.success is not None,
         ever_succeeded=int(np.sum(counts > 0)),
         zero_starts=int(np.sum(table.start == 0)),
-        ledger=_ledger(design, table.provenance.get("split")),
+        ledger=_ledger(design, table.provenance),
         table_hash=table_hash(table),
         provenance=dict(table.provenance),
     )
@@ -243,8 +246,10 @@ def table_hash(table: LossTable) -> str:
     return content.hexdigest()
 
 
-def _ledger(design: Design, split: Any) -> tuple[Assumption, ...]:
-    entries = [IID, FIXED_BEFORE, DETERMINISTIC, SAFEGUARDED]
+def _ledger(design: Design, provenance: Mapping[str, Any]) -> tuple[Assumption, ...]:
+    entries, split = [IID, FIXED_BEFORE, DETERMINISTIC, SAFEGUARDED], provenance.get("split")
+    if provenance.get("known_minimum"):
+        entries.append(MINIMUM)
     if split is not None:
         entries.append(SEPARATE_DRAWS if split["allow_duplicates"] else DISJOINT)
     if design.truncation is not None:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from pacopt.arrays import frozen
 from pacopt.loss_table import LossTable
+from pacopt.statement import percentage
 
 #: At most so many steps of a run are recorded for a curve.
 RECORDED = 200
@@ -74,7 +75,7 @@ class Comparison:
         return any(row.name == name for row in self.rows)
 
     def __str__(self) -> str:
-        quantile = f"{100 * self.quantile_level:.10g} %"
+        quantile = f"{percentage(self.quantile_level)} %"
         lines = [
             f"{self.instances} test instances, final loss relative to the start",
             f"{'':<14}{'mean':>12}{'median':>12}{quantile:>12}{'success':>10}  hyperparameters",

@@ -62,7 +62,7 @@ class Output:
                 ) as bars:
                     yield _Bars(bars, {}, {})
             else:
-                yield _Lines(self.log, {}, {})
+                yield _Lines(self.log, {}, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +85,26 @@ class _Bars:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """A line when a stage begins, when it ends, and now and then between the two."""
+    """A line when a stage begins, when the last one ends, and now and then between; no more than one in ten seconds."""
 
     log: Callable[[str], None]
     begun: dict[str, float]
     said: dict[str, float]
+    rounds: dict[str, int]
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if stage not in self.begun:
+        if stage not in self.rounds:
+            self.rounds[stage], self.begun[stage], self.said[stage] = 1, now, -math.inf
+        if now - self.said[stage] >= PAUSE or (stage == "train" and done == total):
+            self.said[stage] = now
+            spent = now - self.begun[stage]
+            left = f", about {spent * (total - done) / done:.0f} s left" if 0 < done < total and spent > 1 else ""
+            number = f", round {self.rounds[stage]}" if self.rounds[stage] > 1 else ""
+            self.log(f"{STAGES.get(stage, stage)}{number}: {done} of {total} runs{left}")
+        if done == total:
+            self.rounds[stage] += 1
             self.begun[stage] = now
-            self.said[stage] = -math.inf
-        if now - self.said[stage] < PAUSE and not (stage == "train" and done == total):
-            return
-        self.said[stage] = now
-        spent = now - self.begun[stage]
-        left = f", about {spent * (total - done) / done:.0f} s left" if 0 < done < total and spent > 1 else ""
-        self.log(f"{STAGES.get(stage, stage)}: {done} of {total} runs{left}")
 
 
 def finite(value: Any) -> Any:

@@ -21,9 +21,9 @@ from pacopt.instances import Instances
 from pacopt.job import Job, Mistake, read_job, refuse
 from pacopt.learned import Learned
 from pacopt.learning import StageProgress, learn
-from pacopt.planning import recommended_split
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
+from pacopt.sizes import recommended_split
 from pacopt.splits import Split, split
 
 

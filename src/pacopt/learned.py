@@ -27,6 +27,8 @@ from pacopt.problems.base import AbstractProblem
 from pacopt.report.page import write_report
 from pacopt.runs import checked_files, read_json, write_json, write_run
 
+#: A mean ratio above the first that fell by less than to this part in the last half of the steps has come to a stop.
+PLATEAU = 0.01, 0.98
 #: A hyperparameter in the outermost two per cent of its domain is at its edge.
 EDGE = 0.02
 
@@ -82,12 +84,26 @@ class Learned:
                     f"{name} = {value:.4g} is at the edge of where it was looked for, [{low:g}, {high:g}]: widen it, "
                     f'prior=pacopt.priors.Search({{"{name}": pacopt.Interval(...)}})'
                 )
+        found += self._plateau()
         if self.test is not None and "standard" in self.test.provenance["rows"]:
             z = self.test.safeguarded()
             behind = z[0] - z[self.test.provenance["rows"].index("standard")]
             if behind.mean() > 3 * behind.std() / np.sqrt(len(behind)):
                 found.append(f"on the test split the textbook does better, by {behind.mean():.4g} in the mean ratio")
         return tuple(found)
+
+    def _plateau(self) -> list[str]:
+        """A loss that does not move any more, far from 0, may have reached a minimum that nobody stated."""
+        if self.curves is None or self.provenance.get("known_minimum") or len(self.curves.steps) < 5:
+            return []
+        mean = self.curves.mean[0]
+        middle, end = float(mean[len(mean) // 2]), float(mean[-1])
+        if not (end > PLATEAU[0] and PLATEAU[1] * middle < end < 1.0):
+            return []
+        return [
+            f"the loss hardly moved over the last half of the steps, at {end:.3g} of its start: if its minimum is not "
+            "0, state it (AbstractKnownMinimum); else fewer steps, or another algorithm, may do"
+        ]
 
     def __repr__(self) -> str:
         return f"Learned({self.hyper}, {self.certificate!r})"

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from pacopt.planning import Plan
-from pacopt.statement import up
+from pacopt.statement import certificate_summary, up
 
 if TYPE_CHECKING:
     from pacopt.comparison import Comparison
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 
 def learned_view(learned: "Learned", place: Path) -> list[RenderableType]:
-    """What was learned: the certificate, the comparison, remarks, and where to find it."""
-    view: list[RenderableType] = [f"{learned.certificate}"]
+    """What was learned: what is certified and what it rests on, the comparison, remarks, and where to find it all."""
+    view: list[RenderableType] = [certificate_summary(learned.certificate), ""]
     if learned.comparison is not None:
         view.append(_compared(learned.comparison))
     view += [f"Note: {remark}." for remark in learned.remarks]
-    return [*view, f"Run:       {place}", f"Report:    {place / 'report.html'}"]
+    files = {"Statement": place / "statement.txt", "Report": place / "report.html", "Run": place}
+    return [*view, *(f"{name + ':':<11}{path}" for name, path in files.items())]
 
 
 def learned_document(learned: "Learned", place: Path) -> dict[str, Any]:
@@ -49,9 +50,9 @@ def plan_view(plan: Plan) -> list[RenderableType]:
     for heading in ("success at least", "if no run fails", "if 1 run fails", "if 5 runs fail"):
         sizes.add_column(heading, justify="right")
     for level in plan.levels:
-        sizes.add_row(f"{level.success:g}", *(f"{count:,}" for count in level.train))
+        sizes.add_row(f"{level.success!r}", *(f"{count:,}" for count in level.train))
     tightness = Table(
-        title=f"Bound on a mean ratio of {plan.mean:g} to be expected, coefficient of variation {plan.variation:g}",
+        title=f"Bound on a mean ratio of {plan.mean!r} to be expected, coefficient of variation {plan.variation!r}",
         title_justify="left",
     )
     for heading in ("training instances", "bound", "bound / mean"):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pacopt.errors import DesignError, PacoptError, PriorError, SplitError
+from pacopt.informed import FAVOURITE
 from pacopt.instances import Instances
 from pacopt.plain import is_whole
 from pacopt.splits import Split
@@ -55,13 +56,17 @@ def refuse_unreachable(min_success: float | None, train: int, level: float, weig
     if min_success is None or (level * weight) ** (1 / train) >= min_success:
         return
     best = (level * weight) ** (1 / train)
-    enough = ceil(log(level * weight) / log(min_success)) if min_success < 1 else None
+    # What is enough for the favourite of a search, which is what `pacopt plan` says.
+    enough = ceil(log(level * min(weight, FAVOURITE)) / log(min_success)) if min_success < 1 else None
     raise DesignError(
         f"min_success is {min_success}, and there are {train} training instances.",
-        "No number of instances can certify certainty." if enough is None else f"At least {enough} are needed.",
+        "No number of instances can certify certainty."
+        if enough is None
+        else f"At least {enough} are needed"
+        + (" for a candidate with half of the weight, as the favourite of a search." if weight == 1 else "."),
         f"Even if every run succeeded, no more than {best:.4g} could be certified with them"
         + (f" for a candidate of weight {weight:.3g}." if weight < 1 else "."),
-        "Ask for less" + ("." if enough is None else f", or use pacopt.split(..., train={enough}) or more."),
+        "Ask for less" + ("." if enough is None else f", or split the instances with train = {enough} or more."),
     )
 
 

@@ -128,11 +128,13 @@ def _canonical(value: Any) -> str:
 
 def _manifest(directory: Path) -> dict[str, dict[str, Any]]:
     if not (directory / MANIFEST).is_file():
+        begun = directory.with_name(f"{directory.name}.unfinished") if directory.name else directory / "none"
         unfinished = sorted(directory.parent.glob(f".{directory.name}.*.part")) if directory.name else []
         what = "there is no such directory" if not directory.exists() else f"there is no {MANIFEST} in it"
         raise StorageError(
             f"{directory} holds no run: {what}."
-            + (f" A save was interrupted and left {unfinished[0].name} beside it." if unfinished else ""),
+            + (f" A save was interrupted and left {unfinished[0].name} beside it." if unfinished else "")
+            + (f" {begun.name} is beside it, to go on with: pacopt learn JOB --resume." if begun.exists() else ""),
             "A directory written by Learned.save is needed.",
             "",
             "Check the path; what an interrupted save left behind can be deleted.",

@@ -1,7 +1,7 @@
 """A certificate as text that can be read aloud."""
 
 from dataclasses import asdict
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ def certificate_text(certificate: "Certificate") -> str:
     run = f"run for {steps} steps from the start" if steps else "run from the start"
     hyper = ", ".join(f"{name} = {value!r}" for name, value in deployed.hyper.items())
     target = "its start" if design.target_ratio == 1 else f"{design.target_ratio!r} times its start"
-    event = "meets the user's success criterion" if c.user_success else f"ends at or below {target}"
+    event = f"meets {criterion(c)}" if c.user_success else f"ends at or below {target}"
     shares = ", ".join(f"{name} {share!r}" for name, share in asdict(design.shares).items() if share)
-    level = f"{100 * design.quantile_level:.10g} %"
+    level = f"{percentage(design.quantile_level)} %"
     lines = [
-        f"With confidence {c.confidence:.10g} over the draw of the {c.instances} training instances:",
+        f"With confidence {c.confidence!r} over the draw of the {c.instances} training instances:",
         f"on a new instance from the same distribution, the algorithm with {hyper}, {run} and returning the start "
         f"unless it ended at or below it, has expected final-to-initial loss ratio at most {up(deployed.risk)}.",
         f"Without that safeguard it {event} with probability at least {down(deployed.success)}.",
@@ -30,6 +30,8 @@ def certificate_text(certificate: "Certificate") -> str:
         lines.append(
             f"At least {level} of instances end, without the safeguard, at a ratio of at most {up(deployed.quantile)}."
         )
+    if c.provenance.get("known_minimum"):
+        lines.append("Loss means here the loss above the minimum that the problem states for the instance.")
     if deployed.absolute is not None:
         lines.append(f"With the safeguard its expected final loss is at most {up(deployed.absolute)}.")
     if c.min_success is not None and c.attained:
@@ -41,7 +43,7 @@ def certificate_text(certificate: "Certificate") -> str:
         )
     if not c.attained:
         lines.append(
-            f"No candidate could be certified to succeed with probability {c.min_success:g}: the one above has the "
+            f"No candidate could be certified to succeed with probability {c.min_success!r}: the one above has the "
             f"largest certified probability, {down(deployed.success)}."
         )
     lines += [
@@ -69,6 +71,28 @@ def certificate_text(certificate: "Certificate") -> str:
     return "\n".join(lines)
 
 
+def certificate_summary(certificate: "Certificate") -> str:
+    """The sentences of a certificate and what they rest on, without how they were computed."""
+    sentences = certificate_text(certificate).partition("\n\n")[0]
+    ledger = "\n".join(f"- {entry.text} ({entry.status})" for entry in certificate.ledger)
+    return f"{sentences}\n\nIt rests on:\n{ledger}"
+
+
+def criterion(certificate: "Certificate") -> str:
+    """What a user calls a success."""
+    name = certificate.provenance.get("criterion")
+    return f"the user's success criterion ({name})" if name else "the user's success criterion"
+
+
+def percentage(level: float) -> str:
+    """A level that somebody chose, in per cent, with all its digits.
+
+    >>> [percentage(level) for level in (0.9, 0.99, 0.99999999999)]
+    ['90', '99', '99.999999999']
+    """
+    return f"{Decimal(repr(level)).scaleb(2).normalize():f}"
+
+
 def up(value: float, digits: int = 4) -> str:
     """The value rounded up to some significant digits."""
     return _rounded(value, digits, ROUND_CEILING)
@@ -80,4 +104,6 @@ def down(value: float, digits: int = 4) -> str:
 
 
 def _rounded(value: float, digits: int, side: str) -> str:
-    return f"{Context(prec=digits, rounding=side).create_decimal(value).normalize():g}"
+    rounded = Context(prec=digits, rounding=side).create_decimal(value).normalize()
+    # Written out where that is easily read: 30 and not 3e+1.
+    return f"{rounded:f}" if rounded == 0 or -5 < rounded.adjusted() < 6 else f"{rounded:e}"

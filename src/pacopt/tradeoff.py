@@ -53,7 +53,7 @@ class Frontier:
 
     def __str__(self) -> str:
         lines = [
-            f"With confidence {self.confidence:.10g}, all lines at once:",
+            f"With confidence {self.confidence!r}, all lines at once:",
             f"{'level':>7}{'success at least':>18}{'ratio at most':>15}  hyperparameters",
         ]
         # Several levels may lead to the same choice: the highest of them says it all.

@@ -84,9 +84,12 @@ def resumed_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
 
 def unfinished(out: Path) -> list[Workplace]:
     """The interrupted runs at this place and its numbered siblings."""
-    siblings = sorted(out.parent.glob(f"{out.name}*{SUFFIX}")) if out.parent.is_dir() else []
-    places = [Workplace(path.with_name(path.name.removesuffix(SUFFIX))) for path in siblings]
-    return [place for place in places if place.run == out or place.run.name[len(out.name) + 1 :].isdigit()]
+    siblings = out.parent.glob(f"{out.name}*{SUFFIX}") if out.parent.is_dir() else []
+    numbers = {
+        path.name.removesuffix(SUFFIX).removeprefix(out.name).removeprefix("-") or "1": path for path in siblings
+    }
+    kept = sorted((int(number), path) for number, path in numbers.items() if number.isdigit())
+    return [Workplace(path.with_name(path.name.removesuffix(SUFFIX))) for _, path in kept]
 
 
 def numbered(out: Path) -> Iterator[Path]:

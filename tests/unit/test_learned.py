@@ -16,10 +16,12 @@ from streams import SlopeStream
 STREAM = SlopeStream()
 
 
-def learn(problem=STREAM.problem, algorithm=STREAM.algorithm, instances=None, steps=5, **options):
+SEARCH = Search(candidates=16, explore=1, rounds=2)
+
+
+def learn(problem=STREAM.problem, algorithm=STREAM.algorithm, instances=None, steps=5, prior=SEARCH, **options):
     instances = STREAM.sample(240, 0) if instances is None else instances
     split = pacopt.split(instances, prior=40, train=150, test=50, seed=0)
-    prior = Search(candidates=16, explore=1, rounds=2)
     return pacopt.learn(problem, algorithm, split, steps=steps, prior=prior, **options)
 
 
@@ -84,6 +86,23 @@ def test_an_instance_without_a_usable_start_is_refused_and_one_that_starts_at_ze
     assert (flat.loss, flat.ratio, flat.returned_start) == (0.0, 0.0, False)
 
 
+class Raised(pacopt.AbstractProblem):
+    """A loss whose minimum is 7, and nobody says so."""
+
+    def start(self, instance):
+        return jnp.zeros(2)
+
+    def loss(self, x, instance):
+        return 0.5 * jnp.sum(instance["a"] * (x - 1.0) ** 2) + 7.0
+
+
+def test_a_loss_that_stops_far_from_zero_is_remarked_upon_unless_the_minimum_is_stated():
+    hyper = pacopt.DiscreteMeasure.uniform({"step_size": [0.1]})
+    remarks = learn(problem=Raised(), steps=100, prior=hyper).remarks
+    assert any("hardly moved over the last half of the steps" in remark for remark in remarks)
+    assert not any("hardly moved" in remark for remark in learn(problem=Above(), steps=100, prior=hyper).remarks)
+
+
 class Above(pacopt.AbstractProblem, pacopt.AbstractKnownMinimum):
     """A loss whose minimum is 7."""
 
@@ -103,6 +122,10 @@ def test_losses_are_above_a_known_minimum_and_points_keep_their_structure():
     assert solution.start_loss == pytest.approx(1.0)
     assert solution.x["x"].shape == (2,)
     assert solution.x["x"].dtype == np.float64
+    assert "Loss means here the loss above the minimum that the problem states" in str(above.certificate)
+    declared = [entry.text for entry in above.certificate.ledger if entry.status == "declared"]
+    assert "the minimum that the problem states is the smallest loss of each instance" in declared
+    assert pacopt.audit(above.certificate, above.table).passed
     narrow = learn(problem=Above(), dtype=np.float32).solve({"a": np.array(1.0)})
     assert narrow.x["x"].dtype == np.float32
 

@@ -213,6 +213,25 @@ def test_a_loss_without_curvature_has_no_standard_row():
     assert "standard" not in result.comparison
 
 
+class Huber(pacopt.AbstractProblem):
+    """A loss that bends where runs end, and hardly where they start."""
+
+    def start(self, instance):
+        return jnp.zeros(2)
+
+    def loss(self, x, instance):
+        distance = jnp.abs(x - 10.0)
+        return instance["a"] * jnp.sum(jnp.where(distance <= 1, 0.5 * distance**2, distance - 0.5) + 5e-4 * distance**2)
+
+
+def test_the_curvature_is_measured_where_runs_end_too():
+    split = parts()
+    result = pacopt.learn(Huber(), pacopt.GradientDescent(), split, steps=3, prior=QUICK)
+    a = split.prior.fields["a"]
+    assert result.provenance["curvature"]["L"] == pytest.approx(1.001 * a.max(), rel=1e-6)
+    assert result.provenance["curvature"]["mu"] == pytest.approx(0.001 * a.min(), rel=1e-6)
+
+
 class Wide(pacopt.AbstractProblem):
     """More coordinates than Hessians are formed for."""
 
@@ -307,7 +326,8 @@ def test_min_success_is_met_where_it_can_be():
 
 def test_a_success_that_this_many_instances_cannot_certify_is_refused_with_the_number_that_can():
     level = 0.01 * 0.2 / 2
-    with pytest.raises(DesignError, match=f"At least {int(np.ceil(np.log(level) / np.log(0.99)))} are needed"):
+    half = int(np.ceil(np.log(level / 2) / np.log(0.99)))
+    with pytest.raises(DesignError, match=f"At least {half} are needed for a candidate with half of the weight"):
         learned(min_success=0.99)
     # One candidate of ten can be certified at a weight of a tenth.
     ten = DiscreteMeasure.uniform({"step_size": np.geomspace(0.1, 1, 10)})

@@ -6,9 +6,9 @@ import pytest
 from pacopt import Design, DiscreteMeasure, LossTable, certify
 from pacopt.errors import DesignError
 from pacopt.informed import best_fraction, informed_grid
-from pacopt.planning import (
+from pacopt.planning import make_plan
+from pacopt.sizes import (
     certifiable_success,
-    make_plan,
     needed_for_risk,
     needed_for_success,
     predicted_risk,
@@ -50,7 +50,23 @@ def test_what_is_certifiable_is_what_is_certified():
 
 def test_a_success_probability_that_is_not_there_cannot_be_certified():
     assert needed_for_success(0.99, 0.99, failure_rate=0.01) is None
-    assert needed_for_success(0.99, 0.99, failure_rate=0.002) > needed_for_success(0.99, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("success", "confidence", "rate"), [(0.95, 0.99, 0.01), (0.9, 0.99, 0.01), (0.99, 0.9, 0.004), (0.5, 0.9, 0.3)]
+)
+def test_the_size_with_failures_is_the_smallest_from_which_on_every_size_certifies(success, confidence, rate):
+    needed = needed_for_success(success, confidence, rate)
+    assert certifiable_success(needed - 1, confidence, rate) < success
+    for train in range(needed, needed + round(3 / rate)):
+        assert certifiable_success(train, confidence, rate) >= success
+
+
+@pytest.mark.parametrize(("mean", "variation"), [(9e-4, 1.0), (1e-12, 1.0), (0.05, 0.01), (1e-6, 100.0)])
+def test_a_prediction_is_a_number_above_the_mean_for_small_means_and_variations(mean, variation):
+    for train in (100, 1000):
+        floor = -np.expm1(np.log(0.01 * 0.6 / 2) / train)
+        assert max(mean, floor) < predicted_risk(mean, variation, train, 0.99) < 1.2 * (mean + floor) + 6 * mean
 
 
 @pytest.mark.parametrize("train", [200, 1000])
@@ -125,6 +141,7 @@ def test_a_plan_answers_what_was_asked():
         ({"mean": 0.0}, "mean is 0.0"),
         ({"variation": 10.0}, "below 4.359"),
         ({"variation": -1.0}, "variation is -1.0"),
+        ({"instances": 10**21}, "instances"),
         ({"failure_rate": 1.5, "success": 0.9}, "failure_rate is 1.5"),
     ],
 )

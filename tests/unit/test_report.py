@@ -124,7 +124,7 @@ def test_a_certified_mean_is_compared_with_what_the_textbook_measured():
     learned = reportable(better)
     factor = down(0.5 / learned.certificate.deployed.risk, 3)
     words = first_screen(report_html(learned))
-    assert f"is {factor} times lower than the 0.5 that the textbook" in words
+    assert f"is {factor} times lower than the 0.5 reached with the textbook" in words
     assert "50 times lower mean ratio" in words
     close = first_screen(report_html(reportable(np.stack([np.full(50, 0.4), np.full(50, 0.41)]))))
     assert "is not below the 0.41" in close

@@ -54,7 +54,7 @@ class MixtureBetting(AbstractBound):
         low, high = np.zeros(len(wealth)), np.ones(len(wealth))
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            inside = self.log_e(wealth, n, middle) < threshold
+            inside = ~(self.log_e(wealth, n, middle) >= threshold)  # what is no number excludes nothing
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
         return high
 

@@ -15,6 +15,7 @@ import numpy as np
 from pacopt._version import __version__
 from pacopt.engines.cell import Cell
 from pacopt.instances import Instances
+from pacopt.problems.base import AbstractKnownMinimum
 
 
 def provenance(
@@ -24,8 +25,10 @@ def provenance(
     return {
         "algorithm": described(cell.algorithm),
         "candidates": Instances(candidates).fingerprint,
+        "criterion": criterion(cell.success),
         "fields": {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in instances.fields.items()},
         "instances": instances.fingerprint,
+        "known_minimum": isinstance(cell.problem, AbstractKnownMinimum),
         "platform": jax.default_backend(),
         "precision": str(dtype),
         "problem": described(cell.problem),
@@ -57,6 +60,14 @@ def _own(kind: type) -> bool:
         "pacopt.problems.base",
         "pacopt.algorithms.base",
     )
+
+
+def criterion(success: Any) -> str | None:
+    """What a success predicate is called."""
+    if success is None:
+        return None
+    named = success if hasattr(success, "__qualname__") else type(success)
+    return f"{named.__module__}:{named.__qualname__}"
 
 
 def predicate_hash(success: Any) -> str | None:

@@ -36,7 +36,11 @@ class AbstractProblem(eqx.Module):
 
 
 class AbstractKnownMinimum(eqx.Module):
-    """For problems whose minimal loss is known; the table then holds loss - minimum."""
+    """For problems whose minimal loss is known; the table then holds loss - minimum, and so does a `Solution`.
+
+    At deployment, where the minimum of a new instance is not known, any lower bound will do in its place: the safeguard
+    compares two losses of the same instance.
+    """
 
     @abstractmethod
     def minimum(self, instance: Instance) -> Float[Array, ""]:

@@ -47,7 +47,7 @@ class Candidates:
             deployed=c.deployed.index,
             standard=None if standard is None else standard.hyper,
             level=c.deployed.success if asked is None else asked,
-            level_text=down(c.deployed.success) if asked is None else f"{asked:g}",
+            level_text=down(c.deployed.success) if asked is None else f"{asked!r}",
             decades={name: bool(log) for name, (_, _, log) in learned.provenance.get("domain", {}).items()},
         )
 

@@ -43,7 +43,7 @@ def curves_figure(learned: Reportable) -> Figure:
     if curves is None or comparison is None:
         return Figure("curves", TITLE, "Nothing was measured on a test split", "The test split is empty.")
     ends = dict(zip(curves.names, curves.mean[:, -1].tolist(), strict=True))
-    heading = f"After {curves.steps[-1]} steps the mean loss is {estimate(ends['learned'])} of its start"
+    heading = f"After {curves.steps[-1]} steps the loss is on average {estimate(ends['learned'])} of its start"
     if "standard" in ends:
         heading += f", with the textbook's hyperparameters {estimate(ends['standard'])}"
     caption = (

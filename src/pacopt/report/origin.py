@@ -30,6 +30,22 @@ def subject(learned: Reportable) -> str:
     return " on ".join(parts) or "Learned hyperparameters"
 
 
+def textbook(learned: Reportable) -> str:
+    """Which textbook's hyperparameters those are that the learned ones are compared with."""
+    comparison, curvature = learned.comparison, _curvature(learned.provenance)
+    if comparison is None or "standard" not in comparison or not curvature:
+        return ""
+    return f"Textbook: the recommendation for curvatures from mu to L, with {curvature}."
+
+
+def _curvature(provenance: Mapping[str, Any]) -> str:
+    curvature = provenance.get("curvature")
+    if not curvature:
+        return ""
+    source = "given" if curvature["given"] else "estimated on the prior split"
+    return f"mu = {curvature['mu']:.4g} and L = {curvature['L']:.4g} {source}"
+
+
 def origin(learned: Reportable) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Names with their values, line by line."""
     p, c = learned.provenance, learned.certificate
@@ -44,10 +60,8 @@ def origin(learned: Reportable) -> tuple[tuple[str, tuple[str, ...]], ...]:
     entries.append(
         ("domain searched", tuple(_interval(name, ends) for name, ends in sorted(p.get("domain", {}).items())))
     )
-    curvature = p.get("curvature")
-    if curvature:
-        source = "given" if curvature["given"] else "estimated on the prior split"
-        entries.append(("curvature", (f"mu = {curvature['mu']:.4g}, L = {curvature['L']:.4g}, {source}",)))
+    entries.append(("curvature", (_curvature(p),)))
+    entries.append(("success criterion", (f"{p['criterion']}, source {p['success']}" if p.get("criterion") else "",)))
     entries.append(("seed", (str(p.get("seed", "")),)))
     entries.append(("versions", (_pairs(p.get("versions", {})),)))
     entries.append(("hardware", (_pairs(p.get("hardware", {})),)))

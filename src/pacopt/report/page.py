@@ -28,7 +28,7 @@ def report_html(learned: Reportable) -> str:
     from pacopt.report.choices import choices_of
     from pacopt.report.curves import curves_figure
     from pacopt.report.histogram import histogram_figure
-    from pacopt.report.origin import NOT_CLAIMED, origin, subject
+    from pacopt.report.origin import NOT_CLAIMED, origin, subject, textbook
     from pacopt.report.posterior import posterior_figure
     from pacopt.report.verdict import against_standard, verdict_of
     from pacopt.report.words import level_percent
@@ -50,6 +50,8 @@ def report_html(learned: Reportable) -> str:
         certificate=certificate,
         comparison=comparison,
         against=None if comparison is None else against_standard(comparison),
+        exact=repr(dict(certificate.deployed.hyper)),
+        textbook=textbook(learned),
         figures=figures,
         choices=choices,
         level=level_percent(certificate.design.quantile_level),

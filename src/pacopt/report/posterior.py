@@ -53,7 +53,8 @@ def posterior_figure(learned: Reportable, candidates: Candidates) -> Figure:
         region = int(np.sum(bounds.success >= candidates.level))
         caption = (
             "Each mark is a candidate; its area grows with its posterior weight. Circles are certified to succeed with "
-            f"probability at least {candidates.level_text} ({region} of {count}), crosses are not. {finding}"
+            f"probability at least {candidates.level_text} ({region} of {count}), crosses are not: the "
+            f"less prior weight, the more successes that takes. {finding}"
         )
         charts = [_map(candidates, pair, POINTS // len(pairs), i, finding) for i, pair in enumerate(pairs)]
     else:

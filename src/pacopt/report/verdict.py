@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from markupsafe import Markup
 
 from pacopt.certificate import Certificate
 from pacopt.comparison import Comparison
 from pacopt.report.source import Reportable
 from pacopt.report.words import estimate, hyper_text, level_percent, percent, standard_row
-from pacopt.statement import down, up
+from pacopt.statement import criterion, down, up
 
 NOTHING = (
     "No candidate succeeded on any training instance: there is nothing to deploy. Look for candidates elsewhere "
@@ -61,7 +62,7 @@ def vacuous(certificate: Certificate) -> bool:
 
 def _event(c: Certificate) -> str:
     if c.user_success:
-        return "meets the user's success criterion"
+        return f"meets {criterion(c)}"
     ratio = c.design.target_ratio
     return "ends at or below its start" if ratio == 1 else f"ends at or below {ratio!r} times its start"
 
@@ -92,6 +93,8 @@ def _sentence(c: Certificate) -> Markup:
         parts[-1] += Markup(", and at least {} of instances end at a ratio of at most {}.").format(
             level, strong(up(deployed.quantile))
         )
+    if c.provenance.get("known_minimum"):
+        parts.append(Markup("Loss means the loss above the minimum that the problem states."))
     if deployed.absolute is not None:
         parts.append(
             Markup("With the safeguard its expected final loss is at most {}.").format(strong(up(deployed.absolute)))
@@ -102,6 +105,7 @@ def _sentence(c: Certificate) -> Markup:
 def _tiles(c: Certificate) -> tuple[Tile, ...]:
     deployed, level = c.deployed, level_percent(c.design.quantile_level)
     bound = up(deployed.risk)
+    loss = "loss above its minimum" if c.provenance.get("known_minimum") else "loss"
     quantile = (
         Tile(f"{level} quantile", "none", f"No finite bound on the {level} quantile with these instances and weights.")
         if deployed.quantile is None
@@ -115,7 +119,7 @@ def _tiles(c: Certificate) -> tuple[Tile, ...]:
         Tile(
             "mean ratio",
             f"≤ {bound}",
-            f"On average the loss ends at no more than {percent(bound)} of its start. With the safeguard.",
+            f"On average the {loss} ends at no more than {percent(bound)} of its start. With the safeguard.",
         ),
         Tile(
             "success",
@@ -132,16 +136,22 @@ def _findings(c: Certificate, comparison: Comparison | None) -> tuple[str, ...]:
         found.append(NOTHING)
     if not c.attained:
         found.append(
-            f"No candidate could be certified to succeed with probability {c.min_success:g}: the one above has the "
+            f"No candidate could be certified to succeed with probability {c.min_success!r}: the one above has the "
             f"largest certified probability, {down(deployed.success)}."
         )
     elif c.min_success is not None:
         found.append(
-            f"The success probability of {c.min_success:g} that was asked for is certified: at least "
+            f"The success probability of {c.min_success!r} that was asked for is certified: at least "
             f"{down(deployed.success)}."
         )
     if c.ever_succeeded:
         found.append(_beside(c.deployed.risk, comparison))
+    floor = -np.expm1(np.log(c.design.shares.risk * (1 - c.confidence) * deployed.weight) / c.instances)
+    if deployed.empirical_risk < floor and not vacuous(c):
+        found.append(
+            f"Measured on the training instances was less, {estimate(deployed.empirical_risk)}: {c.instances} "
+            f"instances cannot certify a mean below about {floor:.2g}. The quantile says more of what most of them do."
+        )
     return tuple(found)
 
 
@@ -158,11 +168,11 @@ def _beside(risk: float, comparison: Comparison | None) -> str:
     if risk < standard.mean:
         return (
             f"Even the certified mean, {up(risk)}, is {down(standard.mean / risk, 3)} times lower than the "
-            f"{estimate(standard.mean)} that the textbook's hyperparameters reached on the test split."
+            f"{estimate(standard.mean)} reached with the textbook's hyperparameters on the test split."
         )
     return (
-        f"The certified mean, {up(risk)}, is not below the {estimate(standard.mean)} that the textbook's "
-        "hyperparameters reached on the test split: the certificate alone does not show that the learned ones are "
+        f"The certified mean, {up(risk)}, is not below the {estimate(standard.mean)} reached with the textbook's "
+        "hyperparameters on the test split: the certificate alone does not show that the learned ones are "
         "better."
     )
 
@@ -180,4 +190,4 @@ def against_standard(comparison: Comparison) -> str:
         return f"a mean ratio of {estimate(learned.mean)}, the textbook's is 0"
     lower = learned.mean < standard.mean
     factor = standard.mean / learned.mean if lower else learned.mean / standard.mean
-    return f"{factor:.3g} times {'lower' if lower else 'higher'} mean ratio than the textbook's"
+    return f"{down(factor, 3)} times {'lower' if lower else 'higher'} mean ratio than the textbook's"

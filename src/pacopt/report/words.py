@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 import numpy as np
 
 from pacopt.comparison import Comparison, Row
+from pacopt.statement import percentage
 
 #: A number and its unit stay on one line.
 PERCENT = "\u00a0%"
@@ -37,7 +38,7 @@ def share(part: float) -> str:
 
 def level_percent(level: float) -> str:
     """A level that somebody chose, as a percentage."""
-    return f"{100 * level:.10g}{PERCENT}"
+    return f"{percentage(level)}{PERCENT}"
 
 
 def hyper_text(hyper: Mapping[str, float]) -> str:
