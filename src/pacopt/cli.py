@@ -58,14 +58,14 @@ def demo(
     """Learn heavy-ball on the paper's random quadratics, certify it, save the run with its report, and verify it."""
     from pacopt.presenting import learned_document, learned_view
     from pacopt.verification import verify as check
-    from pacopt.workplace import numbered
+    from pacopt.workplace import free
 
     output = Output(json, quiet)
     with output.busy() as progress:
         from pacopt.demo import run_demo
 
         learned = run_demo(seed=seed, progress=progress)
-        place = learned.save(next(path for path in numbered(out) if not path.exists()))
+        place = learned.save(free(out))
         verification = check(place)
     output.say("Heavy-ball, 50 steps, on random quadratics with curvatures up to between 1 and 5000.\n")
     output.say(*learned_view(learned, place), f"{verification}")
@@ -97,14 +97,15 @@ def learn(
         output.say(f"Written: {', '.join(files)}. Run it: pacopt learn {job}")
         output.document({"files": files})
         return
-    from pacopt.workplace import new_place, resumed_place, unfinished
+    from pacopt.workplace import free, interrupted, new_place, resumed_place
 
     out = out or Path("runs") / job.stem
+    free(out)  # refuses what is no name of a run before anything is read
     with output.busy() as progress:
         from pacopt.job_parts import prepare_job
 
         prepared = prepare_job(job)
-        left = [] if resume else unfinished(out)
+        left = [] if resume else interrupted(out)
         place = (resumed_place if resume else new_place)(out, prepared.fingerprints)
         for other in left:
             output.log(f"Note: {other.unfinished} is left from an interrupted run; --resume would go on with it.")
@@ -114,7 +115,7 @@ def learn(
             learned = prepared.learn(checkpoint=place.tiles, progress=progress)
             saved = learned.save(place.run)
         except BaseException:
-            if not place.kept:
+            if place.run.exists() or not place.kept:  # saved, and only its report is lacking; or nothing to keep
                 place.clear()
             else:
                 output.log(
@@ -256,6 +257,9 @@ def reproduce(
 def main() -> None:
     """Run the command line; a user's mistake is one paragraph and exit code 2."""
     output = Output(json="--json" in sys.argv)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     try:
         app()
     except PacoptError as error:
@@ -264,10 +268,15 @@ def main() -> None:
         output.document({"error": {"type": type(error).__name__, **parts}})
         _leave(2)
     except SystemExit as end:
-        _leave(end.code if isinstance(end.code, int) else 0 if end.code is None else 1)
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        if code not in (0, 1):  # Ctrl-C, or words on the command line that typer has explained already
+            kind = "Interrupted" if code == 130 else "UsageError"
+            output.document({"error": {"type": kind, "found": " ".join(sys.argv[1:])}})
+        _leave(code)
     except BaseException as error:
         traceback.print_exception(error)
-        output.document({"error": {"type": type(error).__name__, "found": str(error)}})
+        with suppress(OSError):  # it may be the disk behind stdout that is full
+            output.document({"error": {"type": type(error).__name__, "found": str(error)}})
         _leave(3)
     _leave(0)
 

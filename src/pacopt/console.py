@@ -2,12 +2,13 @@
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO, cast
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -28,7 +29,7 @@ class Output:
     def say(self, *parts: RenderableType) -> None:
         """The result, for a person."""
         if not self.json and not self.quiet:
-            console = Console()
+            console = Console(file=cast(TextIO, _Patient(sys.stdout)))
             for part in parts:
                 # In a pipe nothing is broken into lines: a command that is printed can be copied.
                 unbroken = isinstance(part, str) and not console.is_terminal
@@ -37,18 +38,20 @@ class Output:
     def log(self, text: str) -> None:
         """A line about what goes on."""
         if not self.quiet:
-            console = Console(stderr=True)
+            console = Console(file=cast(TextIO, _Patient(sys.stderr)))
             console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
 
     def document(self, value: Any) -> None:
         """The result, for a machine."""
         if self.json:
-            sys.stdout.write(json.dumps(finite(value), indent=1, allow_nan=False) + "\n")
+            out = _Patient(sys.stdout)
+            out.write(json.dumps(finite(value), indent=1, allow_nan=False) + "\n")
+            out.flush()
 
     @contextmanager
     def busy(self) -> Iterator[Callable[[str, int, int], None]]:
         """A function that is told of stages and their finished cells; what other code prints goes to stderr."""
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr), _descriptor_moved():
             if self.quiet:
                 yield lambda stage, done, total: None
             elif sys.stderr.isatty():
@@ -63,6 +66,45 @@ class Output:
                     yield _Bars(bars, {}, {})
             else:
                 yield _Lines(self.log, {}, {}, {})
+
+
+class _Patient:
+    """A stream whose reader may go away: what is written then is lost, and nothing else."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(BrokenPipeError):
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            self.stream.flush()
+        except BrokenPipeError:
+            # Python flushes once more at its end, and would complain there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def _descriptor_moved() -> Iterator[None]:
+    """While this lasts, what is written to stdout below Python, by a library in C say, goes to stderr."""
+    try:
+        sys.stdout.flush()
+        before = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # there is no such descriptor
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
 
 
 @dataclass(frozen=True, slots=True)

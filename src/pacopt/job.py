@@ -12,6 +12,10 @@ from pacopt.domain import Interval
 from pacopt.errors import AlgorithmError, JobError, suggest
 from pacopt.plain import is_real, is_whole
 
+#: Numbers in a job are smaller; TOML has whole numbers of any size, and infinity.
+LARGEST = 1e300
+#: At most so many steps and candidates: a counter of 32 bits, and what fits into a memory.
+STEPS, CANDIDATES = 2**31 - 1, 10**6
 #: For keys that have no default.
 REQUIRED = object()
 
@@ -41,12 +45,20 @@ def _reference(value: Any) -> bool:
     return _text(value) and re.fullmatch(r"[\w.]+:[\w.]+", value) is not None
 
 
+def _finite(value: Any) -> bool:
+    return is_real(value) and -LARGEST < value < LARGEST
+
+
 def _between(value: Any) -> bool:
     return is_real(value) and 0 < value < 1
 
 
 def _pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(is_real, value)) and 0 <= value[0] <= value[1] > 0
+    return isinstance(value, list) and len(value) == 2 and all(map(_finite, value)) and 0 <= value[0] <= value[1] > 0
+
+
+def _counted(most: int) -> Callable[[Any], bool]:
+    return lambda value: is_whole(value, 1) and value <= most
 
 
 #: The keys at the top of a job file and those of its tables; [domain] has one for each hyperparameter.
@@ -54,7 +66,7 @@ TOP = {
     "problem": Key('a text: "module:Name", or the name of a built-in problem', _text, REQUIRED),
     "algorithm": Key('a text: "module:Name", or the name of a built-in algorithm', _text, REQUIRED),
     "instances": Key("the name of an npz file", _text, REQUIRED),
-    "steps": Key("a whole number, at least 1", lambda value: is_whole(value, 1), REQUIRED),
+    "steps": Key("a whole number, at least 1 and below 2^31", _counted(STEPS), REQUIRED),
     "shared": Key("the name of an npz file with the fields of the problem", _text),
     "confidence": Key("a number between 0 and 1, neither of them", _between, 0.99),
     "min_success": Key("a probability, below 1", lambda value: is_real(value) and 0 <= value < 1),
@@ -62,7 +74,7 @@ TOP = {
     "quantile_level": Key("a number between 0 and 1, neither of them", _between, 0.9),
     "success": Key('a text: "module:function", a function of the final point and the instance', _reference),
     "prior": Key('a text: "module:function", a function of Trials, in place of the search', _reference),
-    "candidates": Key("a whole number, at least 1", lambda value: is_whole(value, 1), 256),
+    "candidates": Key("a whole number, at least 1 and at most a million", _counted(CANDIDATES), 256),
     "curvature": Key("a pair [mu, L] with 0 <= mu <= L", _pair),
     "racing": Key("true or false", lambda value: isinstance(value, bool), False),
     "precision": Key('"float64" or "float32"', lambda value: value in ("float64", "float32"), "float64"),
@@ -76,8 +88,8 @@ TABLES = {
         "allow_duplicates": Key("true or false", lambda value: isinstance(value, bool), False),
     },
     "absolute": {
-        "level": Key("a positive number", lambda value: is_real(value) and value > 0, REQUIRED),
-        "second_moment": Key("a positive number", lambda value: is_real(value) and value > 0),
+        "level": Key("a positive number", lambda value: _finite(value) and value > 0, REQUIRED),
+        "second_moment": Key("a positive number", lambda value: _finite(value) and value > 0),
     },
 }
 
@@ -103,7 +115,7 @@ def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
     text = _content(path)
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise JobError(
             f"{path} is no TOML file: {error}.",
             "Texts stand in quotes, numbers do not, and a table begins with its name in brackets.",
@@ -128,6 +140,8 @@ def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
             if key not in keys:
                 hint = "it stands at the top, before the first [table]" if key in TOP else suggest(key, keys)
                 mistakes.append(Mistake(f"{name}.{key}", f"there is no such key in [{name}]; {hint}"))
+        if name == "split" and not content[name].keys() & {"prior", "train", "test"}:
+            keys = {key: keys[key] for key in ("allow_duplicates",)}  # sizes are recommended
         tables[name] = _values(content[name], keys, f"{name}.", mistakes)
     domain = _domain(content.get("domain", {}), mistakes)
     if top["prior"] is not None and (domain or "candidates" in content):
@@ -151,7 +165,7 @@ def refuse(job: Job, mistakes: list[Mistake]) -> None:
 
 def _content(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except UnicodeDecodeError as error:
         raise JobError(
             f"{path} is no text: {error}.", "A job is a TOML file in UTF-8.", "", "Save it as such."
@@ -189,6 +203,11 @@ def _elsewhere(name: str) -> str:
     return f"it stands in [{tables[0]}]" if tables else ""
 
 
+def _finite_ends(value: Mapping[str, Any]) -> bool:
+    ends = [value["low"], value["high"]]
+    return all(is_real(end) for end in ends) and all(abs(end) == float("inf") or _finite(end) for end in ends)
+
+
 def _domain(content: Any, mistakes: list[Mistake]) -> dict[str, Interval]:
     """The intervals of [domain]: [low, high], or a table with low, high and log."""
     if not isinstance(content, dict):
@@ -198,9 +217,7 @@ def _domain(content: Any, mistakes: list[Mistake]) -> dict[str, Interval]:
     for name, given in content.items():
         value = {"low": given[0], "high": given[1]} if isinstance(given, list) and len(given) == 2 else given
         fits = isinstance(value, dict) and {"low", "high"} <= value.keys() <= {"low", "high", "log"}
-        if not fits or not (
-            is_real(value["low"]) and is_real(value["high"]) and isinstance(value.get("log", False), bool)
-        ):
+        if not fits or not (_finite_ends(value) and isinstance(value.get("log", False), bool)):
             example = "{ low = 1e-6, high = 1.0, log = true }"
             mistakes.append(Mistake(f"domain.{name}", f"is {given!r}; it is [low, high] or {example}"))
             continue

@@ -71,6 +71,10 @@ def solved(x, instance):
 
 def write_example(path: Path) -> list[Path]:
     """The files of an example: the job at this path, its code and its data beside it. Nothing is overwritten."""
+    if not path.name or path.is_dir():
+        raise JobError(
+            f"{str(path)!r} is a directory.", "A job is a file.", "", f"Use pacopt learn --init {path / 'job.toml'}."
+        )
     module = path.with_name("my_problem.py")
     data = path.with_name("my_instances.npz")
     existing = [file for file in (path, module, data) if file.exists()]

@@ -1,12 +1,12 @@
 """What a job file names: the code, the data, and the two put together and run."""
 
 import hashlib
-import importlib
-import inspect
 import sys
+import sysconfig
 import traceback
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,20 @@ import numpy as np
 
 from pacopt import algorithms, problems
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.arrays import digest, load_npz
+from pacopt.arrays import digest
 from pacopt.bounds.absolute import Truncation
-from pacopt.errors import PacoptError, suggest
-from pacopt.instances import Instances
+from pacopt.engines.provenance import described
+from pacopt.errors import JobError, PacoptError, suggest
 from pacopt.job import Job, Mistake, read_job, refuse
+from pacopt.job_names import Lookup, concrete
 from pacopt.learned import Learned
 from pacopt.learning import StageProgress, learn
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
-from pacopt.sizes import recommended_split
-from pacopt.splits import Split, split
+from pacopt.splits import Split
+
+#: Where Python's own modules are, and pacopt's.
+LIBRARY, HERE = sysconfig.get_path("stdlib"), Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,52 +41,44 @@ class Prepared:
     success: Any
     prior: Any
     truncation: Truncation | None
+    sources: Mapping[str, str]
 
     @property
     def fingerprints(self) -> dict[str, Any]:
-        """What the result depends on: the values of the job, the instances, the files of the user's own code."""
+        """What the result depends on: the values of the job, the data, the files of the user's own code."""
         tables = {f"[{name}]": dict(values) for name, values in self.job.tables.items()}
         domain = {f"domain.{name}": [i.low, i.high, i.log] for name, i in self.job.domain.items()}
         parts = {part: getattr(self.split, part).fingerprint for part in ("prior", "train", "test")}
-        return {**self.job.top, **tables, **domain, "the content of the instances": digest(parts), **self.sources}
-
-    @property
-    def sources(self) -> dict[str, str]:
-        """A hash of each imported file that lies in the folder of the job."""
-        here = self.job.path.parent.resolve()
-        paths = {
-            Path(file).resolve() for module in [*sys.modules.values()] if (file := getattr(module, "__file__", None))
+        data = {
+            "the content of the instances": digest(parts),
+            "the content of shared": described(self.problem)["fields"],
         }
-        own = sorted(path for path in paths if here in path.parents and "site-packages" not in path.parts)
-        return {
-            str(path.relative_to(here)): hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
-            for path in own
-            if path.is_file()
-        }
+        return {**self.job.top, **tables, **domain, **data, **self.sources}
 
     def learn(self, *, checkpoint: Path | None = None, progress: StageProgress | None = None) -> Learned:
         """Run the job; the result remembers the file that asked for it."""
         top = self.job.top
-        learned = learn(
-            self.problem,
-            self.algorithm,
-            self.split,
-            steps=top["steps"],
-            prior=self.prior,
-            target_ratio=top["target_ratio"],
-            min_success=top["min_success"],
-            confidence=top["confidence"],
-            quantile_level=top["quantile_level"],
-            truncation=self.truncation,
-            success=self.success,
-            curvature=top["curvature"],
-            racing=top["racing"],
-            dtype=np.dtype(top["precision"]),
-            seed=top["seed"],
-            checkpoint=checkpoint,
-            progress=progress,
-        )
-        about = {"text": self.job.text, "sources": self.sources}
+        with _own_failures(self.job):
+            learned = learn(
+                self.problem,
+                self.algorithm,
+                self.split,
+                steps=top["steps"],
+                prior=self.prior,
+                target_ratio=top["target_ratio"],
+                min_success=top["min_success"],
+                confidence=top["confidence"],
+                quantile_level=top["quantile_level"],
+                truncation=self.truncation,
+                success=self.success,
+                curvature=top["curvature"],
+                racing=top["racing"],
+                dtype=np.dtype(top["precision"]),
+                seed=top["seed"],
+                checkpoint=checkpoint,
+                progress=progress,
+            )
+        about = {"text": self.job.text, "sources": dict(self.sources)}
         return replace(learned, provenance={**learned.provenance, "job": about})
 
 
@@ -93,10 +88,10 @@ def prepare_job(path: str | Path) -> Prepared:
     folder = str(job.path.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)  # code stands beside the job
-    parts = _Parts(job, mistakes)
+    parts = Lookup(job, mistakes)
     shared = parts.arrays("shared") or {}
-    problem = parts.made("problem", AbstractProblem, _concrete(problems, AbstractProblem), shared)
-    algorithm = parts.made("algorithm", AbstractAlgorithm, _concrete(algorithms, AbstractAlgorithm), {})
+    problem = parts.made("problem", AbstractProblem, concrete(problems, AbstractProblem), shared)
+    algorithm = parts.made("algorithm", AbstractAlgorithm, concrete(algorithms, AbstractAlgorithm), {})
     success, prior = parts.named("success"), parts.named("prior")
     if algorithm is not None:
         for name in job.domain:
@@ -110,159 +105,41 @@ def prepare_job(path: str | Path) -> Prepared:
     truncation = parts.truncation()
     refuse(job, mistakes)
     search = Search(job.domain, candidates=job.top["candidates"])
-    return Prepared(job, problem, algorithm, divided, success, prior or search, truncation)
+    return Prepared(job, problem, algorithm, divided, success, prior or search, truncation, _sources())
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """Looks up what a job names, and notes what is not to be found."""
-
-    job: Job
-    mistakes: list[Mistake]
-
-    def note(self, key: str, text: str) -> None:
-        """Remember a mistake."""
-        self.mistakes.append(Mistake(key, text))
-
-    def named(self, key: str) -> Any:
-        """What `module:name` stands for; None if nothing is named, or nothing is found."""
-        reference = self.job.top[key]
-        if reference is None:
-            return None
-        module, _, name = reference.partition(":")
-        if module.endswith(".py"):
-            self.note(key, f"is {reference!r}; a module goes without the ending: {module.removesuffix('.py')}:{name}")
-            return None
-        try:
-            found: Any = importlib.import_module(module)
-        except (Exception, SystemExit) as error:
-            self.note(key, _import_failure(module, error, self.job.path.parent))
-            return None
-        for part in name.split("."):
-            known = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
-            found = getattr(found, part, None)
-            if found is None:
-                self.note(key, f"{module} has no {name!r}; {suggest(part, known)}")
-                return None
-        return found
-
-    def made(self, key: str, base: type, builtin: Mapping[str, type], arrays: Mapping[str, np.ndarray]) -> Any:
-        """A problem or an algorithm: the object named, or one of the class named with these fields."""
-        reference = self.job.top[key]
-        if reference is None:
-            return None
-        if ":" not in reference:
-            if reference not in builtin:
-                hint = suggest(reference, builtin)
-                self.note(key, f'there is no built-in {reference!r}; {hint} One of your own is "module:Name"')
-                return None
-            found: Any = builtin[reference]
-        else:
-            found = self.named(key)
-        if found is None or (isinstance(found, base) and not arrays):
-            return found
-        if isinstance(found, base):
-            self.note("shared", f"{reference} is made already; name its class to have it made with these fields")
-            return None
-        if not (isinstance(found, type) and issubclass(found, base)):
-            self.note(key, f"{reference} is {_kind(found)}; it is derived from pacopt.{base.__name__}")
-            return None
-        return self._instance(key, found, arrays)
-
-    def _instance(self, key: str, kind: type, arrays: Mapping[str, np.ndarray]) -> Any:
-        known = {field.name: field for field in fields(kind)}
-        lacking = [
-            name
-            for name, field in known.items()
-            if field.init and name not in arrays and field.default is MISSING and field.default_factory is MISSING
-        ]
-        surplus = [name for name in arrays if name not in known]
-        if lacking:
-            remedy = 'give an npz file with them as "shared"' if key == "problem" else "make it in your module"
-            self.note(key, f"{kind.__name__} needs the fields {', '.join(lacking)}; {remedy}, or name an object")
-        for name in surplus:
-            self.note("shared", f"{kind.__name__} has no field {name!r}; {suggest(name, known)}")
-        unwritten = sorted(getattr(kind, "__abstractmethods__", ()))
-        if unwritten:
-            self.note(key, f"{kind.__name__} lacks {', '.join(unwritten)}")
-        if lacking or surplus or unwritten:
-            return None
-        try:
-            return kind(**{name: array.item() if array.ndim == 0 else array for name, array in arrays.items()})
-        except Exception as error:  # whatever the user's own class raises
-            self.note(key, f"{kind.__name__} cannot be made: {type(error).__name__}: {error}")
-            return None
-
-    def arrays(self, key: str) -> dict[str, np.ndarray] | None:
-        """The arrays of the file that a key names; None if it names none, or none that can be read."""
-        name = self.job.top[key]
-        if name is None:
-            return None
-        path = self.job.beside(name)
-        try:
-            return load_npz(path)
-        except FileNotFoundError:
-            others = [other.name for other in path.parent.glob("*.npz")] if path.parent.is_dir() else []
-            hint = suggest(path.name, others) if others else "paths are relative to the job file"
-            self.note(key, f"there is no file {path}; {hint}")
-        except PacoptError as error:
-            self.note(key, f"{error}")
-        return None
-
-    def split(self) -> Any:
-        """The instances of the job, divided; None if something is wrong, which is noted."""
-        arrays = self.arrays("instances")
-        if arrays is None:
-            return None
-        try:
-            instances = Instances(arrays)
-        except PacoptError as error:
-            self.note("instances", f"{error}")
-            return None
-        table = self.job.tables.get("split")
-        try:
-            if table is None:
-                sizes = recommended_split(len(instances), self.job.top["min_success"])
-                table = {"prior": sizes.prior, "train": sizes.train, "test": sizes.test}
-            if None in table.values():
-                return None
-            return split(instances, **table, seed=self.job.top["seed"])
-        except PacoptError as error:
-            self.note("split", f"{error}")
-            return None
-
-    def truncation(self) -> Truncation | None:
-        """What the job declares of the start loss."""
-        table = self.job.tables.get("absolute")
-        if table is None or table["level"] is None:
-            return None
-        level, moment = float(table["level"]), table["second_moment"]
-        return Truncation.from_bound(level) if moment is None else Truncation.from_second_moment(level, float(moment))
+def _own(file: str) -> bool:
+    """Whether a file is the user's own code: it belongs neither to Python, nor to a package, nor to pacopt."""
+    path = Path(file)
+    foreign = {"site-packages", "dist-packages"} & {*path.parts} or path.is_relative_to(LIBRARY)
+    return not foreign and path.suffix == ".py" and path.is_file() and not path.is_relative_to(HERE)
 
 
-def _concrete(module: Any, base: type) -> dict[str, type]:
-    """The classes of a package that can be made, by their names."""
-    found = {name: getattr(module, name) for name in module.__all__}
+def _sources() -> dict[str, str]:
+    """A hash of each file of the user's own code that is imported, by the name of its module."""
+    files = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()] if name != "__main__"}
     return {
-        name: value
-        for name, value in found.items()
-        if isinstance(value, type) and issubclass(value, base) and not inspect.isabstract(value)
+        f"{name} ({Path(file).name})": hashlib.blake2b(Path(file).read_bytes(), digest_size=16).hexdigest()
+        for name, file in sorted(files.items())
+        if file and _own(file)
     }
 
 
-def _kind(value: Any) -> str:
-    return f"a class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
-
-
-def _import_failure(module: str, error: BaseException, folder: Path) -> str:
-    """Why a module could not be imported: it is not there, or its own code fails."""
-    if isinstance(error, ModuleNotFoundError) and error.name is not None and module.startswith(error.name):
-        return f"there is no module {module!r}; {suggest(module, _modules(folder))} Modules stand beside the job file"
-    frames = traceback.extract_tb(error.__traceback__)
-    last = frames[-1] if frames else None
-    place = f" ({Path(last.filename).name}, line {last.lineno})" if last else ""
-    return f"importing {module} fails{place}: {type(error).__name__}: {error}"
-
-
-def _modules(folder: Path) -> Iterable[str]:
-    return [path.stem for path in folder.glob("*.py")]
+@contextmanager
+def _own_failures(job: Job) -> Iterator[None]:
+    """Turns an error that the user's own code raises into a mistake of the job, with its place."""
+    try:
+        yield
+    except PacoptError:
+        raise
+    except (Exception, SystemExit) as error:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _own(frame.filename)]
+        if not frames:
+            raise
+        place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
+        raise JobError(
+            f"{job.path}: the code that it names fails ({place}): {type(error).__name__}: {error}.",
+            "Problem, algorithm, success and prior run without raising anything.",
+            "",
+            "Correct the code.",
+        ) from error

@@ -27,6 +27,8 @@ from pacopt.problems.base import AbstractProblem
 from pacopt.report.page import write_report
 from pacopt.runs import checked_files, read_json, write_json, write_run
 
+#: Fewer test instances tell nothing about a difference of means.
+ENOUGH = 10
 #: A mean ratio above the first that fell by less than to this part in the last half of the steps has come to a stop.
 PLATEAU = 0.01, 0.98
 #: A hyperparameter in the outermost two per cent of its domain is at its edge.
@@ -88,7 +90,7 @@ class Learned:
         if self.test is not None and "standard" in self.test.provenance["rows"]:
             z = self.test.safeguarded()
             behind = z[0] - z[self.test.provenance["rows"].index("standard")]
-            if behind.mean() > 3 * behind.std() / np.sqrt(len(behind)):
+            if len(behind) >= ENOUGH and behind.mean() > 3 * behind.std() / np.sqrt(len(behind)):
                 found.append(f"on the test split the textbook does better, by {behind.mean():.4g} in the mean ratio")
         return tuple(found)
 

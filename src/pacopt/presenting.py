@@ -58,7 +58,7 @@ def plan_view(plan: Plan) -> list[RenderableType]:
     for heading in ("training instances", "bound", "bound / mean"):
         tightness.add_column(heading, justify="right")
     for size in plan.risks:
-        tightness.add_row(f"{size.train:,}", up(size.risk), f"{size.risk / plan.mean:.3f}")
+        tightness.add_row(f"{size.train:,}", up(size.risk), f"{size.risk / plan.mean:.4g}")
     return [*plan.answers, "", sizes, "", tightness, plan.caution]
 
 

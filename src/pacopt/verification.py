@@ -86,7 +86,7 @@ def verify(
         problems = _wrong(root, stored, table, provenance, result)
     except Exception as error:  # whatever a file holds that no run would
         return Verification(str(root), 0, 0, (f"{type(error).__name__}: {error}",))
-    again, unchecked = 0, []
+    again, unchecked = 0, [] if (root / REPORT).exists() else [f"there is no {REPORT}; `pacopt report` draws it"]
     if rerun and not problems:
         again, problems = _rerun(root, table, rerun, seed, problem, algorithm, success)
         if table.success is not None and success is None:

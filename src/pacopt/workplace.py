@@ -1,7 +1,10 @@
 """Where a run goes when it is finished, and where its finished parts are kept until then."""
 
+import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -42,26 +45,23 @@ class Workplace:
 
 def new_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
     """The first place of this name, or of its numbered siblings, where there is neither a run nor a part of one."""
-    for run in numbered(out):
-        place = Workplace(run)
-        if run.exists() or place.unfinished.exists():
-            continue
-        try:
-            place.unfinished.mkdir(parents=True)
-            write_json(place.unfinished / "job.json", dict(belongs))
-        except FileExistsError:  # somebody else was faster
-            continue
-        except OSError as error:
-            raise StorageError(
-                f"{run} cannot be written: {error}.", "A run needs a place.", "", "Choose another with --out."
-            ) from error
-        return place
-    raise AssertionError("numbers do not end")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            place = Workplace(free(out))
+            with suppress(FileExistsError):  # somebody else was faster
+                place.unfinished.mkdir()
+                write_json(place.unfinished / "job.json", dict(belongs))
+                return place
+    except OSError as error:
+        raise StorageError(
+            f"{out} cannot be written: {error}.", "A run needs a place.", "", "Choose another with --out."
+        ) from error
 
 
 def resumed_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
     """The place of an interrupted run; refused if what is to be run is no longer what was begun."""
-    place = next(iter(unfinished(out)), None)
+    place = next(iter(interrupted(out)), None)
     if place is None:
         raise StorageError(
             f"There is no interrupted run at {out}{SUFFIX}.",
@@ -77,21 +77,32 @@ def resumed_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
             "An interrupted run is continued as it was begun.",
             "A design that is changed after training instances were looked at voids the certificate, and losses of "
             "different code must not be mixed.",
-            f"Change it back, or delete {place.unfinished} and start anew without --resume.",
+            f"Change it back; or, if nobody has seen losses of training instances yet, delete {place.unfinished} and "
+            "start anew without --resume.",
         )
     return place
 
 
-def unfinished(out: Path) -> list[Workplace]:
-    """The interrupted runs at this place and its numbered siblings."""
-    siblings = out.parent.glob(f"{out.name}*{SUFFIX}") if out.parent.is_dir() else []
-    numbers = {
-        path.name.removesuffix(SUFFIX).removeprefix(out.name).removeprefix("-") or "1": path for path in siblings
-    }
-    kept = sorted((int(number), path) for number, path in numbers.items() if number.isdigit())
-    return [Workplace(path.with_name(path.name.removesuffix(SUFFIX))) for _, path in kept]
+def interrupted(out: Path) -> list[Workplace]:
+    """The interrupted runs at this place and its numbered siblings; what is left of a finished one is cleared away."""
+    names = re.compile(re.escape(out.name) + r"(?:-(\d+))?" + re.escape(SUFFIX))
+    siblings = [path for path in out.parent.iterdir() if path.is_dir()] if out.parent.is_dir() else []
+    found = sorted((int(match[1] or 1), path) for path in siblings if (match := names.fullmatch(path.name)))
+    places = [Workplace(path.with_name(path.name.removesuffix(SUFFIX))) for _, path in found]
+    for place in places:
+        if place.run.exists():
+            place.clear()
+    return [place for place in places if not place.run.exists()]
 
 
-def numbered(out: Path) -> Iterator[Path]:
-    """This path, and the same with -2, -3, ... behind its name."""
+def free(out: Path) -> Path:
+    """This path, or the first of those with -2, -3, ... behind its name, where nothing is yet."""
+    if not out.name or out.name == "..":
+        raise StorageError(f"{str(out)!r} was given.", "A run needs a name.", "", "Use --out runs/mine, for example.")
+    return next(
+        run for run in _numbered(out) if not (os.path.lexists(run) or os.path.lexists(Workplace(run).unfinished))
+    )
+
+
+def _numbered(out: Path) -> Iterator[Path]:
     return chain([out], (out.with_name(f"{out.name}-{number}") for number in count(2)))

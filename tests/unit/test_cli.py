@@ -15,7 +15,7 @@ import pytest
 
 from pacopt import __version__, cli, verify
 from pacopt.errors import StorageError, TableError
-from pacopt.workplace import new_place, resumed_place, unfinished
+from pacopt.workplace import Workplace, interrupted, new_place, resumed_place
 
 PACOPT = Path(sys.executable).with_name("pacopt")
 README = Path(__file__).parents[2] / "README.md"
@@ -34,7 +34,7 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     assert pacopt("learn", "--init", cwd=folder).returncode == 0
     with (folder / "my_problem.py").open("a") as code:
-        code.write('print("a user\'s code may print")\n')
+        code.write('import os\n\nprint("a user\'s code may print")\nos.write(1, b"and write")\n')
     answer = pacopt("learn", "--json", cwd=folder)
     assert answer.returncode == 0, answer.stderr
     (folder / "answer.json").write_text(answer.stdout)
@@ -96,6 +96,7 @@ def test_a_job_is_learned_and_told_to_a_machine_in_one_document(project):
     assert "training split: 256000 of 256000 runs" in log
     assert "\x1b" not in log
     assert "a user's code may print" in log
+    assert "and write" in log
     assert not list(project.glob("runs/*.unfinished"))
 
 
@@ -133,6 +134,21 @@ def test_a_report_is_drawn_again(project):
     answer = pacopt("report", "runs/job", cwd=project)
     assert answer.returncode == 0, answer.stderr
     assert path.read_bytes() == before
+
+
+def test_a_reader_that_goes_away_does_not_change_the_answer(project):
+    process = subprocess.Popen(
+        [PACOPT, "verify", "runs/job"], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.close()
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (0, b"")
+
+
+def test_words_that_are_no_command_are_told_to_machines_too():
+    answer = pacopt("learn", "--bogus", "--json")
+    assert answer.returncode == 2
+    assert json.loads(answer.stdout)["error"]["type"] == "UsageError"
 
 
 def test_quiet_is_silent(project):
@@ -299,9 +315,34 @@ def test_a_second_run_does_not_overwrite_the_first(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run-2.unfinished").mkdir()
     (tmp_path / "run-old.unfinished").mkdir()
+    (tmp_path / "run12.unfinished").mkdir()
     assert new_place(tmp_path / "run", {}).run == tmp_path / "run-3"
-    assert new_place(tmp_path / "other", {}).run == tmp_path / "other"
-    assert [place.run.name for place in unfinished(tmp_path / "run")] == ["run-2", "run-3"]
+    assert new_place(tmp_path / "a[1]", {}).run == tmp_path / "a[1]"
+    assert [place.run.name for place in interrupted(tmp_path / "run")] == ["run-2", "run-3"]
+    assert [place.run.name for place in interrupted(tmp_path / "a[1]")] == ["a[1]"]
+
+
+def test_the_oldest_interrupted_run_is_resumed_first_and_what_a_finished_one_left_is_cleared_away(tmp_path):
+    first, second = new_place(tmp_path / "run", {}), new_place(tmp_path / "run", {})
+    assert resumed_place(tmp_path / "run", {}) == first
+    first.run.mkdir()  # killed after it was saved, before its tiles were removed
+    assert resumed_place(tmp_path / "run", {}) == second
+    assert not first.unfinished.exists()
+
+
+@pytest.mark.parametrize("out", [".", "/", "..", ""])
+def test_a_place_without_a_name_is_refused(out):
+    with pytest.raises(StorageError, match="A run needs a name"):
+        new_place(Path(out), {})
+
+
+def test_a_place_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for parent in ("file", "dangling"):
+        with pytest.raises(StorageError, match="cannot be written"):
+            new_place(tmp_path / parent / "run", {})
+    assert new_place(tmp_path / "dangling", {}) == Workplace(tmp_path / "dangling-2")
 
 
 def test_a_figure_is_reproduced_as_one_json_document_and_two_files(tmp_path):

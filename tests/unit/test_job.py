@@ -52,6 +52,14 @@ ridge = Ridge(np.eye(10)[:, :4])
 number = 3
 
 
+def raising(trials):
+    raise RuntimeError(3)
+
+
+def leaving(trials):
+    raise SystemExit(3)
+
+
 def two(trials):
     return pacopt.DiscreteMeasure.uniform({"step_size": [0.01, 0.02], "momentum": [0.5, 0.5]})
 """
@@ -65,6 +73,8 @@ def folder(tmp_path_factory):
     (place / "my_own.py").write_text(OWN)
     (place / "my_broken.py").write_text("import pacopt\n\nvalue = undefined_name\n")
     (place / "my_imports.py").write_text("import a_package_that_nobody_has\n")
+    (place / "my_syntax.py").write_text("x = 1\ny = = 2\n")
+    (place / "my_base.py").write_text("class Odd(BaseException):\n    pass\n\nraise Odd('odd')\n")
     (place / "my_exit.py").write_text("raise SystemExit(0)\n")
     rng = np.random.default_rng(0)
     np.savez(place / "shared.npz", matrix=np.eye(12)[:, :4], weight=np.array(0.5))
@@ -109,7 +119,7 @@ def test_the_example_runs_and_every_key_of_a_job_stands_in_it(folder):
     learned = prepared.learn()
     assert learned.certificate.attained
     assert learned.provenance["job"]["text"] == (folder / "job.toml").read_text()
-    assert learned.provenance["job"]["sources"].keys() == {"my_problem.py"}
+    assert "my_problem (my_problem.py)" in learned.provenance["job"]["sources"]
     text = (folder / "job.toml").read_text()
     for key in {*TOP} | {key for keys in TABLES.values() for key in keys}:
         if key not in ("prior", "allow_duplicates"):
@@ -154,6 +164,25 @@ def test_without_a_split_the_recommended_one_is_made(folder):
     path.write_text(re.sub(r"^\[split\].*?(?=^\[domain\])", "", text, flags=re.MULTILINE | re.DOTALL))
     parts = prepare_job(path).split
     assert (len(parts.prior), len(parts.train), len(parts.test)) == (200, 1000, 200)
+
+
+def test_a_job_may_begin_with_a_byte_order_mark_and_say_only_that_equal_rows_are_separate_draws(folder):
+    text = (folder / "job.toml").read_text()
+    sizes = r"^\[split\].*?(?=^\[domain\])"
+    text = re.sub(sizes, "[split]\nallow_duplicates = true\n", text, flags=re.MULTILINE | re.DOTALL)
+    (folder / "changed.toml").write_text(text, encoding="utf-8-sig")
+    prepared = prepare_job(folder / "changed.toml")
+    assert prepared.split.allow_duplicates
+    assert len(prepared.split.train) == 1000
+
+
+@pytest.mark.parametrize("name", ["raising", "leaving"])
+def test_code_that_fails_while_it_runs_is_a_mistake_of_the_job_with_its_place(folder, name):
+    text = re.sub(r"^\[domain\].*?(?=^# \[absolute\])", "", (folder / "job.toml").read_text(), flags=re.M | re.S)
+    (folder / "changed.toml").write_text(f'prior = "my_own:{name}"\n' + text)
+    prepared = prepare_job(folder / "changed.toml")
+    with pytest.raises(JobError, match=r"the code that it names fails \(my_own.py, line \d+\): \w+: 3"):
+        prepared.learn()
 
 
 @pytest.mark.parametrize(
@@ -248,6 +277,14 @@ MISTAKES = {
     "a logarithm of zero": ([("momentum", "{ low = 0, high = 1, log = true }")], "domain.momentum", "low > 0"),
     "an interval of texts": ([("momentum", '["a", "b"]')], "domain.momentum", "it is [low, high] or { low"),
     "an interval with one end": ([("momentum", "{ low = 0 }")], "domain.momentum", "it is [low, high] or { low"),
+    "an infinite curvature": ([("curvature", "[1.0, inf]")], "curvature", "it is a pair [mu, L]"),
+    "a number beyond all bounds": ([("curvature", "[1.0, 1" + "0" * 400 + "]")], "curvature", "it is a pair [mu, L]"),
+    "an end beyond all bounds": ([("momentum", "[0, 1" + "0" * 400 + "]")], "domain.momentum", "it is [low, high]"),
+    "steps beyond all bounds": ([("steps", 10**21)], "steps", "below 2^31"),
+    "candidates beyond all bounds": ([("candidates", 10**12)], "candidates", "at most a million"),
+    "a home that nobody has": ([("instances", '"~nobody_has_this/d.npz"')], "instances", "is '~nobody_has_this/d.npz'"),
+    "code with a syntax error": ([("problem", '"my_syntax:x"')], "problem", "(my_syntax.py, line 2): SyntaxError"),
+    "code that raises anything": ([("problem", '"my_base:x"')], "problem", "(my_base.py, line 4): Odd: odd"),
     "an infinite interval": ([("momentum", "[0.0, inf]")], "domain.momentum", "both finite"),
 }
 

@@ -17,7 +17,9 @@ class Checkpoint:
     """A directory of finished tiles, one folder for each table.
 
     A folder goes by the hash of everything that determines its tiles (code, candidates, instances, steps, precision,
-    versions), so a tile of another experiment is never found. What is not there, or cannot be read, is run.
+    versions), so a tile of another experiment is never found. What is not there, or cannot be read, is run. What a hash
+    cannot see, a helper function or a file that the code reads, is noticed by running one stored tile of each table
+    again: the same call gives the same bits.
     """
 
     directory: Path
@@ -25,16 +27,33 @@ class Checkpoint:
     def tiles(self, work: Tabulation) -> Iterator[Tile]:
         """The tiles of a table: those that are stored, then the others, each stored as soon as it is finished."""
         folder = self._folder(work.job)
-        stored = []
+        stored: list[int] = []
         for first in work.tiling:
-            tile = _read(folder / f"{first}.npz", work.job, first)
+            tile = _read(folder / f"{first}.npz", work, first)
             if tile is not None:
+                if not stored:
+                    self._compare(tile, work)
                 stored.append(first)
                 yield tile
         if len(stored) < len(work.tiling):
             for tile in work.tiles(skip=stored):
                 _write(folder / f"{tile.first}.npz", tile)
                 yield tile
+
+    def _compare(self, tile: Tile, work: Tabulation) -> None:
+        """Refuse stored tiles if one of them does not come out the same when it is run again."""
+        again = next(iter(work.tiles(skip=[first for first in work.tiling if first != tile.first])))
+        same = np.array_equal(tile.losses, again.losses, equal_nan=True) and np.array_equal(tile.start, again.start)
+        if tile.success is not None and again.success is not None:
+            same = same and np.array_equal(tile.success, again.success)
+        if not same:
+            raise StorageError(
+                f"The tile that starts at instance {tile.first} has other losses in {self.directory} than when it is "
+                "run again.",
+                "Finished tiles come from the same code, data and machine.",
+                "The code, or a file that it reads, has changed; losses of different code must not be mixed.",
+                f"Change it back, or delete {self.directory} and start anew.",
+            )
 
     def _folder(self, job: str) -> Path:
         folder = self.directory / job
@@ -63,6 +82,7 @@ def checked_checkpoint(directory: str | os.PathLike[str] | None) -> Checkpoint |
 
 def _write(path: Path, tile: Tile) -> None:
     arrays = {"clamped": np.array(tile.clamped), "losses": tile.losses, "start": tile.start}
+    arrays |= {"first": np.array(tile.first), "job": np.frombuffer(tile.job.encode(), dtype=np.uint8)}
     try:
         save_npz(path, arrays if tile.success is None else arrays | {"success": tile.success})
     except OSError as error:
@@ -74,11 +94,20 @@ def _write(path: Path, tile: Tile) -> None:
         ) from error
 
 
-def _read(path: Path, job: str, first: int) -> Tile | None:
-    """A stored tile; None if there is none, or one that an accident has damaged."""
+def _read(path: Path, work: Tabulation, first: int) -> Tile | None:
+    """A stored tile; None if there is none, or one that an accident has damaged or put in another's place."""
     try:
         arrays = load_npz(path)
-        losses, start = arrays["losses"], arrays["start"]
-        return Tile(job, first, losses, start, arrays.get("success"), int(arrays["clamped"]))
-    except (FileNotFoundError, StorageError, KeyError):
+        tile = Tile(
+            arrays["job"].tobytes().decode(),
+            int(arrays["first"]),
+            arrays["losses"],
+            arrays["start"],
+            arrays.get("success"),
+            int(arrays["clamped"]),
+        )
+    except (FileNotFoundError, StorageError, KeyError, ValueError):
         return None
+    columns = min(work.tiling.span, work.tiling.columns - first)
+    whole = tile.losses.shape == (work.tiling.rows, columns, len(work.cell.at)) and tile.start.shape == (columns,)
+    return tile if whole and (tile.job, tile.first) == (work.job, first) else None

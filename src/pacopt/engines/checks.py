@@ -51,6 +51,14 @@ def checked_domain(algorithm: AbstractAlgorithm) -> Domain:
             "It says where good values are looked for.",
             'Write hyperparameters = {"step_size": pacopt.Interval(1e-6, 1.0, log=True)}.',
         )
+    for name in domain:
+        if not isinstance(name, str) or not name.isprintable() or not name.strip() or "\\" in name:
+            raise AlgorithmError(
+                f"{type(algorithm).__name__} has a hyperparameter named {name!r}.",
+                "A name is a text that can be printed, without backslashes.",
+                "It stands in statements and reports.",
+                "Rename it.",
+            )
     return domain
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from pacopt.certificate import Certificate
 from pacopt.comparison import Comparison
 from pacopt.report.source import Reportable
-from pacopt.report.words import estimate, hyper_text, level_percent, percent, standard_row
+from pacopt.report.words import estimate, level_percent, percent, standard_row
 from pacopt.statement import criterion, down, up
 
 NOTHING = (
@@ -78,7 +78,7 @@ def _sentence(c: Certificate) -> Markup:
         ).format(
             strong(level_percent(c.confidence)),
             c.instances,
-            hyper_text(deployed.hyper),
+            ", ".join(f"{name} = {value!r}" for name, value in deployed.hyper.items()),
             f" for {steps} steps" if steps else "",
             strong(up(deployed.risk)),
         ),

@@ -1,0 +1,186 @@
+"""Looks up what a job file names: classes and functions by their modules, arrays by their files."""
+
+import importlib
+import inspect
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pacopt.arrays import load_npz
+from pacopt.bounds.absolute import Truncation
+from pacopt.errors import PacoptError, suggest
+from pacopt.instances import Instances
+from pacopt.job import Job, Mistake
+from pacopt.sizes import recommended_split
+from pacopt.splits import split
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Looks up what a job names, and notes what is not to be found."""
+
+    job: Job
+    mistakes: list[Mistake]
+
+    def note(self, key: str, text: str) -> None:
+        """Remember a mistake."""
+        self.mistakes.append(Mistake(key, text))
+
+    def named(self, key: str) -> Any:
+        """What `module:name` stands for; None if nothing is named, or nothing is found."""
+        reference = self.job.top[key]
+        if reference is None:
+            return None
+        module, _, name = reference.partition(":")
+        if module.endswith(".py"):
+            self.note(key, f"is {reference!r}; a module goes without the ending: {module.removesuffix('.py')}:{name}")
+            return None
+        try:
+            found: Any = importlib.import_module(module)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever somebody's module raises
+            self.note(key, _import_failure(module, error, self.job.path.parent))
+            return None
+        for part in name.split("."):
+            known = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
+            found = getattr(found, part, None)
+            if found is None:
+                self.note(key, f"{module} has no {name!r}; {suggest(part, known)}")
+                return None
+        return found
+
+    def made(self, key: str, base: type, builtin: Mapping[str, type], arrays: Mapping[str, np.ndarray]) -> Any:
+        """A problem or an algorithm: the object named, or one of the class named with these fields."""
+        reference = self.job.top[key]
+        if reference is None:
+            return None
+        if ":" not in reference:
+            if reference not in builtin:
+                hint = suggest(reference, builtin)
+                self.note(key, f'there is no built-in {reference!r}; {hint} One of your own is "module:Name"')
+                return None
+            found: Any = builtin[reference]
+        else:
+            found = self.named(key)
+        if found is None or (isinstance(found, base) and not arrays):
+            return found
+        if isinstance(found, base):
+            self.note("shared", f"{reference} is made already; name its class to have it made with these fields")
+            return None
+        if not (isinstance(found, type) and issubclass(found, base)):
+            self.note(key, f"{reference} is {_kind(found)}; it is derived from pacopt.{base.__name__}")
+            return None
+        return self._instance(key, found, arrays)
+
+    def _instance(self, key: str, kind: type, arrays: Mapping[str, np.ndarray]) -> Any:
+        known = {field.name: field for field in fields(kind)}
+        lacking = [
+            name
+            for name, field in known.items()
+            if field.init and name not in arrays and field.default is MISSING and field.default_factory is MISSING
+        ]
+        surplus = [name for name in arrays if name not in known]
+        if lacking:
+            remedy = 'give an npz file with them as "shared"' if key == "problem" else "make it in your module"
+            self.note(key, f"{kind.__name__} needs the fields {', '.join(lacking)}; {remedy}, or name an object")
+        for name in surplus:
+            self.note("shared", f"{kind.__name__} has no field {name!r}; {suggest(name, known)}")
+        unwritten = sorted(getattr(kind, "__abstractmethods__", ()))
+        if unwritten:
+            self.note(key, f"{kind.__name__} lacks {', '.join(unwritten)}")
+        if lacking or surplus or unwritten:
+            return None
+        try:
+            return kind(**{name: array.item() if array.ndim == 0 else array for name, array in arrays.items()})
+        except Exception as error:  # whatever the user's own class raises
+            self.note(key, f"{kind.__name__} cannot be made: {type(error).__name__}: {error}")
+            return None
+
+    def arrays(self, key: str) -> dict[str, np.ndarray] | None:
+        """The arrays of the file that a key names; None if it names none, or none that can be read."""
+        name = self.job.top[key]
+        if name is None:
+            return None
+        try:
+            path = self.job.beside(name)
+        except RuntimeError as error:  # ~somebody
+            self.note(key, f"is {name!r}: {error}")
+            return None
+        try:
+            return load_npz(path)
+        except FileNotFoundError:
+            others = [other.name for other in path.parent.glob("*.npz")] if path.parent.is_dir() else []
+            hint = suggest(path.name, others) if others else "paths are relative to the job file"
+            self.note(key, f"there is no file {path}; {hint}")
+        except PacoptError as error:
+            self.note(key, f"{error}")
+        return None
+
+    def split(self) -> Any:
+        """The instances of the job, divided; None if something is wrong, which is noted."""
+        arrays = self.arrays("instances")
+        if arrays is None:
+            return None
+        try:
+            instances = Instances(arrays)
+        except PacoptError as error:
+            self.note("instances", f"{error}")
+            return None
+        table = self.job.tables.get("split")
+        try:
+            if table is None or "train" not in table:
+                sizes = recommended_split(len(instances), self.job.top["min_success"])
+                table = {"prior": sizes.prior, "train": sizes.train, "test": sizes.test, **(table or {})}
+            if None in table.values():
+                return None
+            return split(instances, **table, seed=self.job.top["seed"])
+        except PacoptError as error:
+            self.note("split", f"{error}")
+            return None
+
+    def truncation(self) -> Truncation | None:
+        """What the job declares of the start loss."""
+        table = self.job.tables.get("absolute")
+        if table is None or table["level"] is None:
+            return None
+        level, moment = float(table["level"]), table["second_moment"]
+        try:
+            return Truncation.from_bound(level) if moment is None else Truncation.from_second_moment(level, moment)
+        except PacoptError as error:
+            self.note("absolute", f"{error}")
+            return None
+
+
+def concrete(module: Any, base: type) -> dict[str, type]:
+    """The classes of a package that can be made, by their names."""
+    found = {name: getattr(module, name) for name in module.__all__}
+    return {
+        name: value
+        for name, value in found.items()
+        if isinstance(value, type) and issubclass(value, base) and not inspect.isabstract(value)
+    }
+
+
+def _kind(value: Any) -> str:
+    return f"a class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
+
+
+def _import_failure(module: str, error: BaseException, folder: Path) -> str:
+    """Why a module could not be imported: it is not there, or its own code fails."""
+    if isinstance(error, ModuleNotFoundError) and error.name is not None and module.startswith(error.name):
+        return f"there is no module {module!r}; {suggest(module, _modules(folder))} Modules stand beside the job file"
+    frames = traceback.extract_tb(error.__traceback__)
+    name, line = (frames[-1].filename, frames[-1].lineno) if frames else ("", None)
+    if isinstance(error, SyntaxError) and error.filename:
+        name, line = error.filename, error.lineno
+    place = f" ({Path(name).name}, line {line})" if name else ""
+    return f"importing {module} fails{place}: {type(error).__name__}: {error}"
+
+
+def _modules(folder: Path) -> Iterable[str]:
+    return [path.stem for path in folder.glob("*.py")]
