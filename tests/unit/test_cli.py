@@ -194,7 +194,7 @@ def test_an_interrupted_run_goes_on_without_running_finished_tiles_again(project
     (project / "my_problem.py").write_text(module + "# another version\n")
     refused = pacopt("learn", name, "--resume", cwd=project)
     assert refused.returncode == 2
-    assert "my_problem.py changed" in refused.stderr
+    assert "my_problem (my_problem.py) changed" in refused.stderr
     (project / "my_problem.py").write_text(module)
 
     watched = subprocess.Popen(
