@@ -27,6 +27,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
+#: So many cells are run again if somebody gives the code and no number.
+CELLS = 20
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Run = Annotated[Path, typer.Argument(help="The directory of a run.", metavar="RUN")]
@@ -137,7 +140,9 @@ def learn(
 def verify(
     run: Run,
     rerun: Annotated[int, typer.Option(min=0, help="So many cells of the table are run again (needs JAX).")] = 0,
-    job: Annotated[Path | None, typer.Option(help="The job of the run, for the code that --rerun needs.")] = None,
+    job: Annotated[
+        Path | None, typer.Option(help=f"The job of the run, whose code runs cells again; {CELLS} without --rerun.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Chooses the cells that are run again.")] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -155,6 +160,7 @@ def verify(
 
             prepared = prepare_job(job)
             parts = {"problem": prepared.problem, "algorithm": prepared.algorithm, "success": prepared.success}
+            rerun = rerun or CELLS
         verification = check(run, rerun=rerun, seed=seed, **parts)
     output.say(f"{verification}")
     output.document({"passed": verification.passed} | asdict(verification))
