@@ -153,15 +153,13 @@ def verify(
     from pacopt.verification import verify as check
 
     output = Output(json, quiet)
-    parts = {}
+    code = {}
     with output.busy():
         if job is not None:
-            from pacopt.job_parts import prepare_job
+            from pacopt.job_parts import prepare_code
 
-            prepared = prepare_job(job)
-            parts = {"problem": prepared.problem, "algorithm": prepared.algorithm, "success": prepared.success}
-            rerun = rerun or CELLS
-        verification = check(run, rerun=rerun, seed=seed, **parts)
+            code, rerun = prepare_code(job), rerun or CELLS
+        verification = check(run, rerun=rerun, seed=seed, **code)
     output.say(f"{verification}")
     output.document({"passed": verification.passed} | asdict(verification))
     if not verification.passed:

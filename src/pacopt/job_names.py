@@ -85,20 +85,21 @@ class Lookup:
             if field.init and name not in arrays and field.default is MISSING and field.default_factory is MISSING
         ]
         surplus = [name for name in arrays if name not in known]
-        if lacking:
-            remedy = 'give an npz file with them as "shared"' if key == "problem" else "make it in your module"
-            self.note(key, f"{kind.__name__} needs the fields {', '.join(lacking)}; {remedy}, or name an object")
         for name in surplus:
             self.note("shared", f"{kind.__name__} has no field {name!r}; {suggest(name, known)}")
         unwritten = sorted(getattr(kind, "__abstractmethods__", ()))
         if unwritten:
             self.note(key, f"{kind.__name__} lacks {', '.join(unwritten)}")
-        if lacking or surplus or unwritten:
+        if surplus or unwritten:
             return None
         try:
             return kind(**{name: array.item() if array.ndim == 0 else array for name, array in arrays.items()})
         except Exception as error:  # whatever the user's own class raises
-            self.note(key, f"{kind.__name__} cannot be made: {type(error).__name__}: {error}")
+            if lacking and isinstance(error, TypeError):
+                remedy = 'give an npz file with them as "shared"' if key == "problem" else "make it in your module"
+                self.note(key, f"{kind.__name__} needs the fields {', '.join(lacking)}; {remedy}, or name an object")
+            else:
+                self.note(key, f"{kind.__name__} cannot be made: {type(error).__name__}: {error}")
             return None
 
     def arrays(self, key: str) -> dict[str, np.ndarray] | None:

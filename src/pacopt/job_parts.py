@@ -82,17 +82,29 @@ class Prepared:
         return replace(learned, provenance={**learned.provenance, "job": about})
 
 
+def prepare_code(path: str | Path) -> dict[str, Any]:
+    """Problem, algorithm and success criterion of a job, without its instances."""
+    job, mistakes = read_job(path)
+    problem, algorithm, success = _code(Lookup(job, mistakes))
+    refuse(job, mistakes)
+    return {"problem": problem, "algorithm": algorithm, "success": success}
+
+
+def _code(parts: Lookup) -> tuple[Any, Any, Any]:
+    folder = str(parts.job.path.parent.resolve())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # code stands beside the job
+    problem = parts.made("problem", AbstractProblem, concrete(problems, AbstractProblem), parts.arrays("shared") or {})
+    algorithm = parts.made("algorithm", AbstractAlgorithm, concrete(algorithms, AbstractAlgorithm), {})
+    return problem, algorithm, parts.named("success")
+
+
 def prepare_job(path: str | Path) -> Prepared:
     """A job with all that it names; every mistake in it, and in what it names, is said in one error."""
     job, mistakes = read_job(path)
-    folder = str(job.path.parent.resolve())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # code stands beside the job
     parts = Lookup(job, mistakes)
-    shared = parts.arrays("shared") or {}
-    problem = parts.made("problem", AbstractProblem, concrete(problems, AbstractProblem), shared)
-    algorithm = parts.made("algorithm", AbstractAlgorithm, concrete(algorithms, AbstractAlgorithm), {})
-    success, prior = parts.named("success"), parts.named("prior")
+    problem, algorithm, success = _code(parts)
+    prior = parts.named("prior")
     if algorithm is not None:
         for name in job.domain:
             known = type(algorithm).hyperparameters

@@ -11,7 +11,7 @@ import pacopt
 from pacopt.errors import JobError
 from pacopt.job import TABLES, TOP, read_job
 from pacopt.job_example import write_example
-from pacopt.job_parts import prepare_job
+from pacopt.job_parts import prepare_code, prepare_job
 
 OWN = """
 import jax.numpy as jnp
@@ -46,6 +46,19 @@ class Stubborn(pacopt.AbstractProblem):
 
     def loss(self, x, instance):
         return jnp.sum(x)
+
+
+class Settled(pacopt.AbstractProblem):
+    size: int
+
+    def __init__(self):
+        self.size = 3
+
+    def start(self, instance):
+        return jnp.zeros(self.size)
+
+    def loss(self, x, instance):
+        return jnp.sum((x - instance["b"][:3]) ** 2)
 
 
 ridge = Ridge(np.eye(10)[:, :4])
@@ -190,6 +203,7 @@ def test_code_that_fails_while_it_runs_is_a_mistake_of_the_job_with_its_place(fo
     [
         ([("problem", '"my_own:Ridge"'), ("shared", '"shared.npz"')], "Ridge", {"weight": 0.5}),
         ([("problem", '"my_own:ridge"')], "Ridge", {"weight": 0.1}),
+        ([("problem", '"my_own:Settled"')], "Settled", {"size": 3}),
         ([("problem", '"DiagonalQuadratic"')], "DiagonalQuadratic", {}),
     ],
 )
@@ -197,6 +211,12 @@ def test_a_problem_is_a_class_with_its_shared_data_or_an_object_or_built_in(fold
     problem = prepare_job(changed(folder, *changes)).problem
     assert type(problem).__name__ == kind
     assert {name: getattr(problem, name) for name in fields} == fields
+
+
+def test_the_code_of_a_job_can_be_had_without_its_instances(folder):
+    code = prepare_code(changed(folder, ("instances", '"gone.npz"'), ("success", '"my_problem:solved"')))
+    assert [type(code["problem"]).__name__, type(code["algorithm"]).__name__] == ["LeastSquares", "HeavyBall"]
+    assert code["success"].__name__ == "solved"
 
 
 def test_a_prior_of_your_own_replaces_the_search(folder):
