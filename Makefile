@@ -9,21 +9,23 @@ INSTALL := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet -
 .PHONY: demo test check docs bench coverage clean
 .DELETE_ON_ERROR:
 
-$(READY): pyproject.toml constraints.txt
+$(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pacopt needs Python 3.11 or newer: make PYTHON=/path/to/python")'
 	$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(INSTALL) --editable .
 	touch $@
 
-$(DEV): $(READY)
+$(DEV): pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(INSTALL) --editable '.[dev,docs,papers]'
-	touch $@
+	touch $(READY) $@
 
 demo: $(READY)
 	$(BIN)/pacopt demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(DEV)
 	$(BIN)/ruff format --check .

@@ -4,12 +4,15 @@ from functools import cache
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import pacopt
 from pacopt.priors import Search
 from streams import SlopeStream
 
 STREAM = SlopeStream()
+#: Tests that look at these runs share a worker, so that each is learned once.
+GROUP = pytest.mark.xdist_group("reports")
 
 
 class Damped(pacopt.AbstractAlgorithm):

@@ -16,11 +16,14 @@ FLAGS += ["--disable-component-update", "--disable-sync"]
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 FRONTIER = "one hyperparameter and a frontier"
 
-# In CI there is a browser, or it is an error.
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and "CI" not in os.environ,
-    reason="No browser: the reports were NOT looked at. Run `apt-get install chromium`.",
-)
+pytestmark = [
+    reports.GROUP,
+    # In CI there is a browser, or it is an error.
+    pytest.mark.skipif(
+        CHROMIUM is None and "CI" not in os.environ,
+        reason="No browser: the reports were NOT looked at. Run `apt-get install chromium`.",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

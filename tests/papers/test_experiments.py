@@ -11,6 +11,7 @@ from pacopt.papers.sucker_ochs_2023.tightness import bound_tightness
 from pacopt.problems import FixedCurvature, GaussianVector
 
 SEEDS = (0, 1, 2)
+pytestmark = pytest.mark.xdist_group("experiments")  # one worker, each experiment once
 
 
 @pytest.fixture(scope="module", params=[(0, Variant.TEXT), (1, Variant.TEXT), (2, Variant.CODE)], ids=str)

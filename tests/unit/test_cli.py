@@ -19,6 +19,7 @@ from pacopt.workplace import Workplace, interrupted, new_place, resumed_place
 
 PACOPT = Path(sys.executable).with_name("pacopt")
 README = Path(__file__).parents[2] / "README.md"
+pytestmark = pytest.mark.xdist_group("command line")  # one worker, one project
 
 
 def pacopt(*arguments, cwd=None, **environment):

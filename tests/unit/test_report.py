@@ -24,6 +24,8 @@ from pacopt.report.seal import sealed
 from pacopt.report.words import added_up
 from pacopt.statement import down, up
 
+pytestmark = reports.GROUP
+
 
 def reportable(losses, start=None, candidates=None, *, design=None, provenance=None, **request):
     """A report's material from nothing but a table, with a test split that is the training split."""
