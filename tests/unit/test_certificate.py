@@ -27,6 +27,28 @@ def numbers(certificate):
     return d.risk, d.success, np.inf if d.quantile is None else d.quantile, p.risk, p.success
 
 
+@pytest.mark.parametrize("confidence", [0.99999999999, 0.99999999999999, np.float64(0.95)])
+def test_levels_that_were_chosen_are_said_with_all_their_digits(confidence):
+    table = make()
+    certificate = certify(table, Design.uniform(table, quantile_level=0.999999999999), confidence=confidence)
+    text = str(certificate)
+    assert f"With confidence {float(confidence)!r} over" in text
+    assert "99.9999999999 %" in text
+    assert f"confidence={float(confidence)!r}," in repr(certificate)
+    asked = certify(table, min_success=0.99999999)
+    assert "to succeed with probability 0.99999999:" in str(asked)
+
+
+def test_wealth_that_is_no_number_excludes_nothing():
+    bound = pacopt.bounds.MixtureBetting(Grid.uniform([0.1, 0.5]))
+    wealth = np.array([[np.nan, -1.0], [-3.0, -9.0]])
+    upper = bound.upper(wealth, 50, np.log([0.5, 0.5]), 0.01)
+    assert upper[0] == 1.0
+    assert upper[1] < 1.0
+    both = DiscreteMeasure.uniform({"a": [0.0, 1.0]})
+    assert bound.posterior_upper(wealth, 50, both, both, 0.01) == 1.0
+
+
 def test_a_certificate_lies_on_the_safe_side_of_what_was_seen():
     certificate = certify(make())
     d, p = certificate.deployed, certificate.posterior

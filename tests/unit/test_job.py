@@ -213,6 +213,22 @@ def test_a_problem_is_a_class_with_its_shared_data_or_an_object_or_built_in(fold
     assert {name: getattr(problem, name) for name in fields} == fields
 
 
+def test_a_job_whose_shared_data_or_own_code_changed_is_another_one(folder):
+    path = changed(folder, ("problem", '"my_own:Ridge"'), ("shared", '"shared.npz"'))
+    before = prepare_job(path).fingerprints
+    assert prepare_job(path).fingerprints == before
+    content = (folder / "shared.npz").read_bytes()
+    np.savez(folder / "shared.npz", matrix=2 * np.eye(12)[:, :4], weight=np.array(0.5))
+    after = prepare_job(path).fingerprints
+    (folder / "shared.npz").write_bytes(content)
+    assert {key for key in before if before[key] != after[key]} == {"the content of shared"}
+    code = (folder / "my_own.py").read_text()
+    (folder / "my_own.py").write_text(code + "# changed\n")
+    after = prepare_job(path).fingerprints
+    (folder / "my_own.py").write_text(code)
+    assert {key for key in before if before[key] != after[key]} == {"my_own (my_own.py)"}
+
+
 def test_the_code_of_a_job_can_be_had_without_its_instances(folder):
     code = prepare_code(changed(folder, ("instances", '"gone.npz"'), ("success", '"my_problem:solved"')))
     assert [type(code["problem"]).__name__, type(code["algorithm"]).__name__] == ["LeastSquares", "HeavyBall"]

@@ -225,6 +225,9 @@ def test_a_value_at_the_edge_of_its_domain_and_a_better_textbook_are_remarked(le
     assert "step_size = 0.00" in edge
     assert "at the edge of where it was looked for, [0.0001, 0.01]" in edge
     assert "the textbook does better" in textbook
+    single = pacopt.split(STREAM.sample(240, 0), prior=40, train=150, test=1, seed=0)
+    unsure = pacopt.learn(STREAM.problem, STREAM.algorithm, single, steps=5, prior=narrow)
+    assert not any("textbook" in remark for remark in unsure.remarks), "one instance tells nothing about a mean"
     assert len(repr(learned)) < 300
 
 

@@ -275,6 +275,13 @@ class Sign(pacopt.AbstractAlgorithm):
         return state
 
 
+@pytest.mark.parametrize("name", ["two\\nlines", "\\x1b[31m", "back\\\\slash", " ", ""])
+def test_a_hyperparameter_has_a_name_that_can_be_printed(name, monkeypatch):
+    monkeypatch.setattr(Sign, "hyperparameters", {name: pacopt.Interval(0.0, 1.0)})
+    with pytest.raises(AlgorithmError, match="A name is a text that can be printed"):
+        pacopt.learn(Slope(), Sign(), parts(), steps=3, prior=QUICK)
+
+
 def test_where_there_is_no_theory_there_is_no_standard_row():
     result = pacopt.learn(Slope(), Sign(), parts(), steps=5, prior=QUICK)
     assert [row.name for row in result.comparison.rows] == ["learned", "prior median"]

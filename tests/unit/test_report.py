@@ -121,6 +121,21 @@ def test_remarks_and_a_bound_that_says_nothing_change_the_badge():
     assert "what the safeguard alone gives" in first_screen(report_html(reportable(np.ones((1, 20)))))
 
 
+def test_the_sentence_names_the_hyperparameters_that_are_certified_and_no_others():
+    value = 0.99996123456789
+    learned = reportable(np.full((2, 500), 0.01), candidates={"momentum": np.array([value, 0.5])})
+    words = first_screen(report_html(learned))
+    deployed = learned.certificate.deployed.hyper["momentum"]
+    assert f"the algorithm with momentum = {deployed!r}, run" in words
+    assert f"{{'momentum': {deployed!r}}}" in words.replace("&#39;", "'")
+
+
+def test_a_level_close_to_one_is_never_called_certain():
+    words = first_screen(report_html(reportable(np.full((2, 500), 0.01), confidence=0.99999999999)))
+    assert "99.999999999" in words
+    assert "With confidence 100" not in words
+
+
 def test_a_certified_mean_is_compared_with_what_the_textbook_measured():
     better = np.stack([np.full(2000, 0.01), np.full(2000, 0.5)])
     learned = reportable(better)
