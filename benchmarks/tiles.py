@@ -9,7 +9,7 @@ import numpy as np
 import pacopt
 from benchmarks.loss_table import candidates
 from benchmarks.side_by_side import side_by_side
-from pacopt.engines import cell, tiling
+from pacopt.engines.traced import cell, tiling
 
 CELLS = 2**22  # coordinates in a table, whatever their number in an instance
 

@@ -6,7 +6,7 @@ they are what is tested.
 
 import jaxtyping
 
-INSIDE = ["problems", "algorithms", "engines.cell", "engines.parallel", "engines.precision", "engines.tiling"]
+INSIDE = ["problems", "algorithms", *(f"engines.traced.{name}" for name in ("cell", "parallel", "precision", "tiling"))]
 jaxtyping.install_import_hook([f"pacopt.{name}" for name in INSIDE], "beartype.beartype")
 
 import hypothesis  # noqa: E402

@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 
 from pacopt import Grid, bounds
+from pacopt.bounds.exponential_family import gibbs_posterior, posterior_bound
+from pacopt.bounds.grids import search_grid
 from pacopt.bounds.guaranteed import GuaranteedConvergence
 from pacopt.bounds.kl import binary_kl
 from pacopt.bounds.success import PosteriorSuccess
-from pacopt.exponential_family import gibbs_posterior, posterior_bound
-from pacopt.lambda_search import search_grid
+from pacopt.bounds.sums import log_wealth
 from pacopt.loss_table import LossTable
-from pacopt.rows import log_wealth
 
 T_GRID = Grid(np.array([0.1, 0.5, 0.9]), np.array([0.2, 0.3, 0.5]))
 LAMBDAS = Grid(np.array([0.3, 2.0, 11.0]), np.array([0.2, 0.3, 0.5]))

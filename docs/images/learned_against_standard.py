@@ -4,7 +4,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from pacopt.demo import STEPS, run_demo
+from pacopt.app.demo import STEPS, run_demo
 from pacopt.statement import up
 
 #: Colours that stay apart for colour-blind readers and in grey print (Okabe & Ito).

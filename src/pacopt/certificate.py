@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.arrays import digest
 from pacopt.bounds.absolute import AbsoluteLoss
 from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
+from pacopt.bounds.exponential_family import Assumption, Status, gibbs_posterior
 from pacopt.bounds.mixture import MixtureBetting
 from pacopt.bounds.quantile import Quantile
 from pacopt.bounds.success import ClopperPearson, PosteriorSuccess
+from pacopt.bounds.sums import by_rows, log_wealth
 from pacopt.design import Design
 from pacopt.errors import DesignError
-from pacopt.exponential_family import Assumption, Status, gibbs_posterior
 from pacopt.loss_table import LossTable
-from pacopt.plain import is_real
-from pacopt.rows import by_rows, log_wealth
 from pacopt.statement import certificate_text, down, up
+from pacopt.support.arrays import digest
+from pacopt.support.numbers import is_real
 
 #: The version of the stored form.
 SCHEMA = "pacopt.certificate/1"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from pacopt.arrays import frozen
 from pacopt.loss_table import LossTable
 from pacopt.statement import percentage
+from pacopt.support.arrays import frozen
 
 #: At most so many steps of a run are recorded for a curve.
 RECORDED = 200

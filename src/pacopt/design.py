@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.arrays import digest
 from pacopt.bounds.absolute import Truncation
+from pacopt.bounds.grids import Grid
 from pacopt.errors import DesignError
 from pacopt.informed import FAVOURITE, best_fraction, informed_grid, informed_weights, tempered
-from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.plain import is_real
+from pacopt.support.arrays import digest
+from pacopt.support.numbers import is_real
 
 
 def default_t_grid() -> Grid:

@@ -8,8 +8,8 @@ import numpy as np
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, checked_curvature
 from pacopt.comparison import Curves, recorded_steps
-from pacopt.engines.curvature import estimated_curvature
-from pacopt.engines.traced import Traced
+from pacopt.engines.traced.curvature import estimated_curvature
+from pacopt.engines.traced.engine import Traced
 from pacopt.errors import AlgorithmError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable

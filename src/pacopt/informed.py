@@ -3,11 +3,11 @@
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.exponential_family import gibbs_posterior
-from pacopt.lambda_search import Grid
+from pacopt.bounds.exponential_family import gibbs_posterior
+from pacopt.bounds.grids import Grid
+from pacopt.bounds.sums import log_products
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.rows import log_products
 
 #: Of the Gibbs measure of the prior split; measured between 2 and 1/4, the certified risk falls by 1 %.
 TEMPERATURE = 0.25

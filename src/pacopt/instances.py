@@ -10,8 +10,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from pacopt.arrays import frozen, load_npz, save_npz
 from pacopt.errors import InstancesError
+from pacopt.support.arrays import frozen, load_npz, save_npz
 
 #: What selects several rows: a slice, an array of row numbers, or a boolean mask.
 Rows = slice | np.ndarray | Sequence[int]

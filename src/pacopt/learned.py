@@ -11,21 +11,21 @@ import numpy as np
 
 from pacopt._version import __version__
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.arrays import load_npz, save_npz
 from pacopt.certificate import Certificate, table_hash
 from pacopt.comparison import Comparison, Curves
-from pacopt.engines.provenance import described
-from pacopt.engines.solving import Solution
-from pacopt.engines.storing import restored, stored
-from pacopt.engines.traced import Traced
+from pacopt.engines.traced.engine import Traced
+from pacopt.engines.traced.provenance import described
+from pacopt.engines.traced.solving import Solution
+from pacopt.engines.traced.storing import restored, stored
 from pacopt.errors import CandidatesError, InstancesError, PacoptError, StorageError, suggest
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.plain import is_whole
 from pacopt.problems.base import AbstractProblem
 from pacopt.report.page import write_report
 from pacopt.runs import checked_files, read_json, write_json, write_run
+from pacopt.support.arrays import load_npz, save_npz
+from pacopt.support.numbers import is_whole
 
 #: Fewer test instances tell nothing about a difference of means.
 ENOUGH = 10

@@ -15,25 +15,25 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.bounds.absolute import Truncation
 from pacopt.certificate import certify, check_request
 from pacopt.design import Design, Shares
-from pacopt.domain import Domain
-from pacopt.engines.cell import Success
-from pacopt.engines.checkpoint import checked_checkpoint
-from pacopt.engines.checks import check_kinds, checked_domain
-from pacopt.engines.reading import as_seen
-from pacopt.engines.traced import Traced
+from pacopt.engines.racing import race
+from pacopt.engines.store import checked_checkpoint
+from pacopt.engines.traced.cell import Success
+from pacopt.engines.traced.checks import check_kinds, checked_domain
+from pacopt.engines.traced.engine import Traced
+from pacopt.engines.traced.reading import as_seen
 from pacopt.errors import PriorError
 from pacopt.evaluation import curvature_of, evaluated, median_candidate, standard_hyper
 from pacopt.instances import Instances
 from pacopt.learned import Learned
 from pacopt.loss_table import LossTable
-from pacopt.machine import cores
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.search import Search
+from pacopt.priors.trials import Trials
 from pacopt.problems.base import AbstractProblem
-from pacopt.racing import race
 from pacopt.refusals import checked_seed, named, refuse_training, refuse_unreachable
+from pacopt.space import Domain
 from pacopt.splits import Split, refuse_repeats
-from pacopt.trials import Trials
+from pacopt.support.machine import cores
 
 #: A function of the prior split, or candidates with weights that were fixed without any instances.
 Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from pacopt.arrays import frozen, load_npz, save_npz
 from pacopt.errors import StorageError, TableError
+from pacopt.support.arrays import frozen, load_npz, save_npz
 
 #: The version of the stored form.
 SCHEMA = "pacopt.loss-table/1"

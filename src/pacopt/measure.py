@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import logsumexp
 
-from pacopt.arrays import frozen
 from pacopt.errors import MeasureError
+from pacopt.support.arrays import frozen
 
 #: Weights given by hand may miss one by this much; they are normalised afterwards.
 SUM_TOLERANCE = 1e-9

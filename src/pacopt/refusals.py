@@ -10,8 +10,8 @@ import numpy as np
 from pacopt.errors import DesignError, PacoptError, PriorError, SplitError
 from pacopt.informed import FAVOURITE
 from pacopt.instances import Instances
-from pacopt.plain import is_whole
 from pacopt.splits import Split
+from pacopt.support.numbers import is_whole
 
 
 def checked_seed(split: Any, seed: Any, progress: Any) -> int:

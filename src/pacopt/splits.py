@@ -8,7 +8,7 @@ import numpy as np
 
 from pacopt.errors import SplitError
 from pacopt.instances import Instances
-from pacopt.plain import is_whole
+from pacopt.support.numbers import is_whole
 
 
 @dataclass(frozen=True)

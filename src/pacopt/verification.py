@@ -12,13 +12,13 @@ from pacopt.certificate import Certificate
 from pacopt.errors import StorageError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
-from pacopt.plain import is_whole
 from pacopt.report.seal import REPORT, report_problem
 from pacopt.runs import checked_path, damage, read_json
+from pacopt.support.numbers import is_whole
 
 if TYPE_CHECKING:
     from pacopt.algorithms.base import AbstractAlgorithm
-    from pacopt.engines.cell import Success
+    from pacopt.engines.traced.cell import Success
     from pacopt.problems.base import AbstractProblem
 
 #: A cell that is run again may differ by this much of its loss, and by this much of its start.
@@ -133,7 +133,7 @@ def _rerun(
     root: Path, table: LossTable, count: int, seed: int | None, problem: Any, algorithm: Any, success: Any
 ) -> tuple[int, list[str]]:
     """How many random cells were run again, and disagreements; the engine is imported only here."""
-    from pacopt.engines.provenance import predicate_hash
+    from pacopt.engines.traced.provenance import predicate_hash
     from pacopt.learned import Learned
 
     learned = Learned.load(root, problem=problem, algorithm=algorithm)

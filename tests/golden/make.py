@@ -11,8 +11,6 @@ import tempfile
 from pathlib import Path
 
 import cases
-import numpy as np
-
 import pacopt
 from pacopt.certificate import candidate_bounds, certify
 
@@ -53,16 +51,22 @@ def numbers(table, design, confidence, min_success):
 
 
 def described(design):
-    return {"log_weights": hexed(design.prior.log_weights.tolist()), "points": hexed(design.t_grid.points.tolist()),
-            "weights": hexed(design.t_grid.weights.tolist())}
+    return {
+        "log_weights": hexed(design.prior.log_weights.tolist()),
+        "points": hexed(design.t_grid.points.tolist()),
+        "weights": hexed(design.t_grid.weights.tolist()),
+    }
 
 
 def learned_case(learned, min_success):
     support = {name: hexed(values.tolist()) for name, values in learned.table.candidates.items()}
     design = learned.certificate.design
-    return {"candidates": support, "design": described(design),
-            "numbers": numbers(learned.table, design, 0.99, min_success),
-            "without": numbers(learned.table, design, 0.99, None)}
+    return {
+        "candidates": support,
+        "design": described(design),
+        "numbers": numbers(learned.table, design, 0.99, min_success),
+        "without": numbers(learned.table, design, 0.99, None),
+    }
 
 
 if __name__ == "__main__":
@@ -77,7 +81,9 @@ if __name__ == "__main__":
         "canary": cases.canary(),
         "demo": learned_case(run_demo(), 0.9),
         "example": learned_case(example, 0.95),
-        "tables": {name: numbers(case.table, case.design, case.confidence, case.min_success)
-                   for name, case in cases.random_tables().items()},
+        "tables": {
+            name: numbers(case.table, case.design, case.confidence, case.min_success)
+            for name, case in cases.random_tables().items()
+        },
     }
     Path(sys.argv[1]).write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")

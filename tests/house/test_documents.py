@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import pacopt
-from pacopt.job import TABLES, TOP
+from pacopt.app.job_file import TABLES, TOP
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

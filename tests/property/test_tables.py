@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import pacopt
 from alone import run_alone
 from cases import ALGORITHMS, PROBLEMS, candidates_for
-from pacopt.engines import tiling
-from pacopt.engines.cell import Cell
+from pacopt.engines.traced import tiling
+from pacopt.engines.traced.cell import Cell
 
 
 def assert_same_but_for_rounding(one, other, start):

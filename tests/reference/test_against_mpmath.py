@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from pacopt import DiscreteMeasure, Grid, LossTable, bounds
+from pacopt.bounds.exponential_family import posterior_bound
 from pacopt.bounds.kl import kl_lower, kl_price, kl_upper
 from pacopt.bounds.success import PosteriorSuccess
-from pacopt.exponential_family import posterior_bound
-from pacopt.rows import log_wealth
+from pacopt.bounds.sums import log_wealth
 from reference import exact
 
 GRID = Grid(np.array([0.05, 0.6, 0.97]), np.array([0.2, 0.5, 0.3]))

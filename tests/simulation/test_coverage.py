@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pacopt import Design, LossTable, bounds, certify
+from pacopt.bounds.sums import log_wealth
 from pacopt.design import default_t_grid
-from pacopt.rows import log_wealth
 from simulation.pipelines import LEAKING, PIPELINES
 from simulation.simulate import BERNOULLI, COIN, ORDINARY, STATEMENTS, pipeline_violations, plausible, violations
 

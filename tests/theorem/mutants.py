@@ -9,9 +9,9 @@ import numpy as np
 
 from laws import ASYMMETRIC, COIN, HALVES, HUGE_START, RARE, TWINS
 from pacopt import Grid, bounds
+from pacopt.bounds.exponential_family import AbstractLinearBound
 from pacopt.bounds.guaranteed import GuaranteedConvergence
-from pacopt.exponential_family import AbstractLinearBound
-from pacopt.rows import log_products, log_wealth
+from pacopt.bounds.sums import log_products, log_wealth
 from statements import FRACTIONS, LAMBDAS, LEVEL, T_GRID, R, absolute_bound, exponential_violation, kl_moment
 
 

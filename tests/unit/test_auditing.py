@@ -8,8 +8,8 @@ import pytest
 
 import pacopt
 from pacopt import Certificate, Design, DiscreteMeasure, LossTable, Shares, Truncation
-from pacopt.arrays import digest
 from pacopt.errors import StorageError
+from pacopt.support.arrays import digest
 from unit.test_certificate import make
 
 

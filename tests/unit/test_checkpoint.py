@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pacopt import AbstractProblem, GradientDescent, HeavyBall, Instances, VaryingCurvature, learn, split
-from pacopt.engines import tabulation
-from pacopt.engines.checkpoint import Checkpoint
-from pacopt.engines.traced import Traced
+from pacopt.engines.traced import tabulation
+from pacopt.engines.store import Checkpoint
+from pacopt.engines.traced.engine import Traced
 from pacopt.errors import StorageError
 
 LAW = VaryingCurvature.draw(seed=0, n=10)

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from pacopt import __version__, cli, verify
+from pacopt import __version__, verify
+from pacopt.app import cli
+from pacopt.app.workplace import Workplace, interrupted, new_place, resumed_place
 from pacopt.errors import StorageError, TableError
-from pacopt.workplace import Workplace, interrupted, new_place, resumed_place
 
 PACOPT = Path(sys.executable).with_name("pacopt")
 README = Path(__file__).parents[2] / "README.md"
@@ -70,7 +71,7 @@ def test_the_help_of_a_command_has_an_example(command):
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["plan", "--success", "0.9"], ["verify", "runs/job"]])
 def test_what_needs_no_jax_does_not_import_it(arguments, project):
     code = (
-        f"import sys; sys.argv = ['pacopt', *{arguments!r}]\nfrom pacopt.cli import main\n"
+        f"import sys; sys.argv = ['pacopt', *{arguments!r}]\nfrom pacopt.app.cli import main\n"
         "try: main()\nexcept SystemExit as end: code = end.code\n"
         "print(code, {'jax', 'altair'} & sys.modules.keys(), file=sys.stderr)"
     )

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import pacopt
+from pacopt.app.job_example import write_example
+from pacopt.app.job_file import TABLES, TOP, read_job
+from pacopt.app.job_parts import prepare_code, prepare_job
 from pacopt.errors import JobError
-from pacopt.job import TABLES, TOP, read_job
-from pacopt.job_example import write_example
-from pacopt.job_parts import prepare_code, prepare_job
 
 OWN = """
 import jax.numpy as jnp

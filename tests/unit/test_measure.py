@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacopt import DiscreteMeasure
+from pacopt.bounds.exponential_family import gibbs_posterior, log_partition
 from pacopt.errors import MeasureError
-from pacopt.exponential_family import gibbs_posterior, log_partition
 
 SUPPORT = {"a": np.arange(4.0)}
 simplex = st.integers(0, 2**32 - 1).map(lambda seed: np.random.default_rng(seed).dirichlet(np.full(4, 0.5)))

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pacopt.engines.parallel import ordered_results
+from pacopt.engines.traced.parallel import ordered_results
 
 
 def test_results_come_in_order_and_few_are_under_way():

@@ -6,8 +6,8 @@ import pytest
 from pacopt import Design, DiscreteMeasure, LossTable, certify
 from pacopt.errors import DesignError
 from pacopt.informed import best_fraction, informed_grid
-from pacopt.planning import make_plan
-from pacopt.sizes import (
+from pacopt.planning.plans import make_plan
+from pacopt.planning.sizes import (
     certifiable_success,
     needed_for_risk,
     needed_for_success,

@@ -5,8 +5,8 @@ import pytest
 
 import pacopt
 from pacopt import Design, DiscreteMeasure, LossTable
+from pacopt.engines.racing import race, survivors
 from pacopt.errors import DesignError
-from pacopt.racing import race, survivors
 
 COLUMNS = pacopt.Instances({"column": np.arange(640)})
 

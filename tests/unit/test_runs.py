@@ -14,10 +14,10 @@ import pytest
 import pacopt
 from alone import run_alone
 from pacopt import Learned, LossTable, certify
-from pacopt.arrays import digest
 from pacopt.errors import StorageError
 from pacopt.report import write_report
 from pacopt.runs import MANIFEST, _fingerprint, write_json, write_run
+from pacopt.support.arrays import digest
 from unit.test_learned import learn
 
 FILES = [
@@ -297,7 +297,7 @@ def test_garbage_inside_of_a_run_is_an_error_in_words(run, name, value):
 
 
 def test_a_name_in_a_file_imports_nothing(run):
-    for name in ("antigravity:x", "os:system", "pacopt.problems.nope:X", "pacopt.cli:main"):
+    for name in ("antigravity:x", "os:system", "pacopt.problems.nope:X", "pacopt.app.cli:main"):
         code = json.loads((run / "code.json").read_text())
         code["problem"]["class"] = name
         write_json(run / "code.json", code)

@@ -338,7 +338,7 @@ def test_a_problem_may_have_fields_of_any_kind():
 def test_every_device_gets_tiles():
     code = """
         import numpy as np, pacopt
-        import pacopt.engines.tabulation as tabulation
+        import pacopt.engines.traced.tabulation as tabulation
         seen, original = [], tabulation._run_tile
         def spy(rest, arrays, hypers, batches, start):
             seen.append(next(iter(start.devices())).id)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacopt.engines.tiling import CACHE_BYTES, TILE_BYTES, plan_tiles
+from pacopt.engines.traced.tiling import CACHE_BYTES, TILE_BYTES, plan_tiles
 
 sizes = st.integers(1, 10**6)
 

@@ -7,9 +7,9 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from pacopt.domain import Domain
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
+from pacopt.space import Domain
 
 #: Named hyperparameters, one number each.
 Hyper = Mapping[str, Float[Array, ""]]

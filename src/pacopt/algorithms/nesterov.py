@@ -6,8 +6,8 @@ from typing import ClassVar
 import jax
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, Hyper, check_curvature
-from pacopt.domain import Interval
 from pacopt.problems.base import Objective, Point
+from pacopt.space import Interval
 
 
 class Nesterov(AbstractAlgorithm, AbstractStandardHyper):

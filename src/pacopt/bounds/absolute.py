@@ -9,13 +9,13 @@ from jaxtyping import Float
 from scipy.optimize import minimize_scalar
 
 from pacopt.bounds.common import FIXED_BEFORE, IID
+from pacopt.bounds.exponential_family import AbstractBound, Assumption, Status
+from pacopt.bounds.grids import Grid
 from pacopt.bounds.mixture import MixtureBetting
+from pacopt.bounds.sums import by_rows, log_products
 from pacopt.errors import AssumptionError
-from pacopt.exponential_family import AbstractBound, Assumption, Status
-from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.rows import by_rows, log_products
 
 
 @dataclass(frozen=True, slots=True)

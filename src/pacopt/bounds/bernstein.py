@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
+from pacopt.bounds.exponential_family import AbstractLinearBound
 from pacopt.errors import DesignError
-from pacopt.exponential_family import AbstractLinearBound
 from pacopt.loss_table import LossTable
 
 

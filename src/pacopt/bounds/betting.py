@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
-from pacopt.exponential_family import AbstractExponentialBound
+from pacopt.bounds.exponential_family import AbstractExponentialBound
+from pacopt.bounds.sums import log_wealth
 from pacopt.loss_table import LossTable
-from pacopt.rows import log_wealth
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
-from pacopt.exponential_family import AbstractExponentialBound
+from pacopt.bounds.exponential_family import AbstractExponentialBound
 from pacopt.loss_table import LossTable
 
 

@@ -1,6 +1,6 @@
 """Assumptions that many theorems share."""
 
-from pacopt.exponential_family import Assumption, Status
+from pacopt.bounds.exponential_family import Assumption, Status
 
 IID = Assumption("the training instances are independent draws from the distribution of the new one", Status.DECLARED)
 FIXED_BEFORE = Assumption(

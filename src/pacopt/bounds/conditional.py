@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.common import FIXED_BEFORE, IID, SECOND_MOMENT
-from pacopt.exponential_family import AbstractLinearBound, Assumption, Status
+from pacopt.bounds.exponential_family import AbstractLinearBound, Assumption, Status
 from pacopt.loss_table import LossTable
 
 

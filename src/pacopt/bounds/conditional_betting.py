@@ -7,12 +7,12 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.common import FIXED_BEFORE, IID
+from pacopt.bounds.exponential_family import AbstractBound, Assumption, Status
+from pacopt.bounds.grids import Grid
 from pacopt.bounds.mixture import MixtureBetting, padding
-from pacopt.exponential_family import AbstractBound, Assumption, Status
-from pacopt.lambda_search import Grid
+from pacopt.bounds.sums import log_products
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.rows import log_products
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from pacopt.bounds.common import IID, SAFEGUARDED
+from pacopt.bounds.exponential_family import AbstractBound, Assumption, Status
+from pacopt.bounds.grids import Grid
 from pacopt.bounds.mixture import MixtureBetting
-from pacopt.exponential_family import AbstractBound, Assumption, Status
-from pacopt.lambda_search import Grid
+from pacopt.bounds.sums import log_wealth
 from pacopt.loss_table import LossTable
-from pacopt.rows import log_wealth
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
-from pacopt.exponential_family import AbstractBound
+from pacopt.bounds.exponential_family import AbstractBound
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 

@@ -9,8 +9,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
-from pacopt.exponential_family import AbstractBound
-from pacopt.lambda_search import Grid
+from pacopt.bounds.exponential_family import AbstractBound
+from pacopt.bounds.grids import Grid
 from pacopt.measure import DiscreteMeasure
 
 #: Halvings of [0, 1] after which a bisection is exact to the last bit.

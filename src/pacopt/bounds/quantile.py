@@ -7,11 +7,11 @@ from jaxtyping import Float
 from scipy.special import betainc
 
 from pacopt.bounds.common import FIXED_BEFORE, IID
+from pacopt.bounds.exponential_family import AbstractBound
 from pacopt.bounds.success import PADDING
-from pacopt.exponential_family import AbstractBound
+from pacopt.bounds.sums import by_rows
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.rows import by_rows
 
 
 class Quantile(AbstractBound):

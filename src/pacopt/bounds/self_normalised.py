@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.common import FIXED_BEFORE, IID
+from pacopt.bounds.exponential_family import AbstractLinearBound, Assumption, Status
 from pacopt.errors import AssumptionError
-from pacopt.exponential_family import AbstractLinearBound, Assumption, Status
 from pacopt.loss_table import LossTable
 
 

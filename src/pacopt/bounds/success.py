@@ -7,8 +7,8 @@ from jaxtyping import Float
 from scipy.special import betaincinv
 
 from pacopt.bounds.common import FIXED_BEFORE, IID
+from pacopt.bounds.exponential_family import AbstractBound
 from pacopt.bounds.kl import kl_lower, kl_price
-from pacopt.exponential_family import AbstractBound
 from pacopt.measure import DiscreteMeasure
 
 #: Tails are computed at a level smaller by this much, since their inverses may round to the wrong side.

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.stats import qmc
 
-from pacopt.domain import Interval
 from pacopt.errors import CandidatesError, suggest
 from pacopt.measure import DiscreteMeasure
-from pacopt.plain import is_whole
-from pacopt.trials import Trials
+from pacopt.priors.trials import Trials
+from pacopt.space import Interval
+from pacopt.support.numbers import is_whole
 
 
 class Distribution(Protocol):

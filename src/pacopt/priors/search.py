@@ -8,12 +8,12 @@ from cmaes import CMA  # type: ignore[import-untyped]
 from jaxtyping import Float, Int
 from scipy.spatial import cKDTree
 
-from pacopt.domain import Domain, Interval
 from pacopt.informed import FAVOURITE, best_fraction, informed_weights, tempered
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.product import checked_count, checked_names, spread
-from pacopt.trials import Trials
+from pacopt.priors.trials import Trials
+from pacopt.space import Domain, Interval
 
 #: The first spread of the evolution strategy, as a part of the domain.
 SIGMA = 0.1

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.arrays import frozen
 from pacopt.instances import Instances
 from pacopt.problems.quadratic import DiagonalQuadratic, SharedQuadratic
+from pacopt.support.arrays import frozen
 
 
 @dataclass(frozen=True, eq=False)

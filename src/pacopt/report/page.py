@@ -23,14 +23,14 @@ def report_html(learned: Reportable) -> str:
     """The report as one HTML page; equal values give equal pages."""
     from markupsafe import Markup
 
-    from pacopt.report.breakdown import breakdown_figure
     from pacopt.report.candidates import Candidates
-    from pacopt.report.choices import choices_of
-    from pacopt.report.curves import curves_figure
-    from pacopt.report.histogram import histogram_figure
-    from pacopt.report.origin import NOT_CLAIMED, origin, subject, textbook
-    from pacopt.report.posterior import posterior_figure
-    from pacopt.report.verdict import against_standard, verdict_of
+    from pacopt.report.sections.breakdown import breakdown_figure
+    from pacopt.report.sections.choices import choices_of
+    from pacopt.report.sections.curves import curves_figure
+    from pacopt.report.sections.histogram import histogram_figure
+    from pacopt.report.sections.origin import NOT_CLAIMED, origin, subject, textbook
+    from pacopt.report.sections.posterior import posterior_figure
+    from pacopt.report.sections.verdict import against_standard, verdict_of
     from pacopt.report.words import level_percent
 
     certificate, comparison = learned.certificate, learned.comparison

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from pacopt.bounds.success import ClopperPearson
+from pacopt.papers.sucker_ochs_2023.iterative_box import IterativeBox
 from pacopt.papers.sucker_ochs_2023.setting import (
     EPSILON,
     Published,
@@ -17,7 +18,6 @@ from pacopt.papers.sucker_ochs_2023.setting import (
     varying,
 )
 from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, above_diagonal, admits_only_able
-from pacopt.priors.iterative_box import IterativeBox
 from pacopt.problems.quadratic_laws import VaryingCurvature
 
 #: The levels of the figure.

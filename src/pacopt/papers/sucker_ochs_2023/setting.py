@@ -6,13 +6,13 @@ from enum import StrEnum
 import numpy as np
 
 from pacopt.algorithms import HeavyBall
-from pacopt.engines.traced import Traced
+from pacopt.engines.traced.engine import Traced
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.papers.sucker_ochs_2023.estimate import Estimate, plug_in_bound
-from pacopt.priors.iterative_box import IterativeBox
+from pacopt.papers.sucker_ochs_2023.iterative_box import IterativeBox
+from pacopt.priors.trials import Trials
 from pacopt.problems.quadratic_laws import VaryingCurvature
-from pacopt.trials import Trials
 
 EPSILON, STEPS = 0.01, 50
 

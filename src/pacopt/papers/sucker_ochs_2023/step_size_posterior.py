@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.algorithms import GradientDescent
-from pacopt.engines.traced import tabulate
+from pacopt.engines.traced.engine import tabulate
 from pacopt.papers.sucker_ochs_2023.estimate import Estimate, minimised
 from pacopt.papers.sucker_ochs_2023.setting import EPSILON, Variant, stream
 from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, mass_moves_to_standard, no_mass_beyond

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.loss_table import LossTable
-from pacopt.machine import cores
+from pacopt.support.machine import cores
 
 #: Cells worked on at a time by one thread.
 BLOCK = 2**16

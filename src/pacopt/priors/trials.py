@@ -6,15 +6,15 @@ from math import ceil, sqrt
 
 import numpy as np
 
+from pacopt.bounds.grids import Grid
 from pacopt.bounds.success import ClopperPearson
 from pacopt.design import Shares, default_t_grid
-from pacopt.domain import Domain
 from pacopt.errors import PriorError
 from pacopt.informed import FAVOURITE, best_fraction, informed_grid
 from pacopt.instances import Instances
-from pacopt.lambda_search import Grid
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.space import Domain
 
 #: Runs candidates, given by name, on instances.
 Run = Callable[[Mapping[str, np.ndarray], Instances], LossTable]

@@ -8,14 +8,14 @@ import jax
 import numpy as np
 
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.arrays import frozen
-from pacopt.domain import Domain, Interval
-from pacopt.engines.cell import Cell
-from pacopt.engines.precision import shape_of
+from pacopt.engines.traced.cell import Cell
+from pacopt.engines.traced.precision import shape_of
 from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
 from pacopt.instances import Instances
-from pacopt.plain import is_whole
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Objective
+from pacopt.space import Domain, Interval
+from pacopt.support.arrays import frozen
+from pacopt.support.numbers import is_whole
 
 
 def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:

@@ -7,8 +7,7 @@ import numpy as np
 
 from pacopt.bounds.success import ClopperPearson
 from pacopt.errors import DesignError
-from pacopt.plain import is_real
-from pacopt.sizes import (
+from pacopt.planning.sizes import (
     Sizes,
     certifiable_success,
     needed_for_risk,
@@ -20,6 +19,7 @@ from pacopt.sizes import (
     success_level,
 )
 from pacopt.statement import down, up
+from pacopt.support.numbers import is_real
 
 #: For the tables: success probabilities, numbers of instances, and of runs that fail.
 LEVELS = (0.9, 0.95, 0.99, 0.999)

@@ -13,7 +13,7 @@ from pacopt.bounds.success import ClopperPearson
 from pacopt.design import Shares
 from pacopt.errors import DesignError
 from pacopt.informed import FAVOURITE, informed_grid
-from pacopt.plain import is_real, is_whole
+from pacopt.support.numbers import is_real, is_whole
 
 #: The parts for choosing candidates and for looking at the result; more than this many add little.
 PART, MOST = 0.15, 200

@@ -9,8 +9,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from pacopt.engines.cell import Cell, Outcome
-from pacopt.engines.precision import in_precision, precision
+from pacopt.engines.traced.cell import Cell, Outcome
+from pacopt.engines.traced.precision import in_precision, precision
 from pacopt.loss_table import refuse_bad_losses
 
 

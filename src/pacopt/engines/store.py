@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pacopt.arrays import load_npz, save_npz
-from pacopt.engines.tabulation import Tabulation, Tile
+from pacopt.engines.traced.tabulation import Tabulation, Tile
 from pacopt.errors import StorageError
+from pacopt.support.arrays import load_npz, save_npz
 
 
 @dataclass(frozen=True, slots=True)

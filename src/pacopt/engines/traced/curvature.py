@@ -9,7 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from pacopt.engines.precision import in_precision, precision
+from pacopt.engines.traced.precision import in_precision, precision
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractProblem, AbstractProximable
 

@@ -13,18 +13,25 @@ import numpy as np
 import numpy.typing as npt
 
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.arrays import digest
-from pacopt.engines.cell import Cell, Outcome, Success
-from pacopt.engines.checks import check_kinds, check_success, checked_at, checked_candidates, checked_steps, state_of
-from pacopt.engines.parallel import ordered_results
-from pacopt.engines.precision import in_precision, precision, refuse_narrow_fields, refuse_overflow, working_type
-from pacopt.engines.provenance import provenance
-from pacopt.engines.tiling import TILE_BYTES, Tiling, plan_tiles
+from pacopt.engines.traced.cell import Cell, Outcome, Success
+from pacopt.engines.traced.checks import (
+    check_kinds,
+    check_success,
+    checked_at,
+    checked_candidates,
+    checked_steps,
+    state_of,
+)
+from pacopt.engines.traced.parallel import ordered_results
+from pacopt.engines.traced.precision import in_precision, precision, refuse_narrow_fields, refuse_overflow, working_type
+from pacopt.engines.traced.provenance import provenance
+from pacopt.engines.traced.tiling import TILE_BYTES, Tiling, plan_tiles
 from pacopt.errors import TableError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable, refuse_bad_losses
-from pacopt.machine import cores
 from pacopt.problems.base import AbstractProblem
+from pacopt.support.arrays import digest
+from pacopt.support.machine import cores
 
 #: Called with the number of finished cells and the number of all.
 Progress = Callable[[int, int], None]

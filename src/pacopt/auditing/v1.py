@@ -10,9 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-from pacopt.errors import StorageError
-from pacopt.loss_table import LossTable
-from pacopt.recomputation import (
+from pacopt.auditing.recomputation import (
     kl_lower,
     largest_mean,
     largest_posterior_mean,
@@ -21,6 +19,8 @@ from pacopt.recomputation import (
     relative,
     success,
 )
+from pacopt.errors import StorageError
+from pacopt.loss_table import LossTable
 
 #: Stored and recomputed numbers may differ by this much, relative; a change of 1e-6 is seen.
 TOLERANCE = 1e-8

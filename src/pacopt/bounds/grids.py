@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp
 
-from pacopt.arrays import frozen
+from pacopt.bounds.exponential_family import AbstractExponentialBound, best_bound, gibbs_posterior
 from pacopt.errors import AssumptionError, DesignError
-from pacopt.exponential_family import AbstractExponentialBound, best_bound, gibbs_posterior
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.support.arrays import frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ from math import ceil
 
 import numpy as np
 
-from pacopt.domain import Interval
 from pacopt.errors import PriorError
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.papers import plug_in_bound
+from pacopt.papers.sucker_ochs_2023.estimate import plug_in_bound
 from pacopt.priors.product import checked_count, checked_names
-from pacopt.trials import Trials
+from pacopt.priors.trials import Trials
+from pacopt.space import Interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)

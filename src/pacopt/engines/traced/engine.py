@@ -9,11 +9,11 @@ import numpy.typing as npt
 from jaxtyping import Float
 
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.engines.cell import Cell, Success
-from pacopt.engines.checkpoint import Checkpoint
-from pacopt.engines.precision import working_type
-from pacopt.engines.solving import Solution, solve
-from pacopt.engines.tabulation import Progress, Tabulation, Tile
+from pacopt.engines.store import Checkpoint
+from pacopt.engines.traced.cell import Cell, Success
+from pacopt.engines.traced.precision import working_type
+from pacopt.engines.traced.solving import Solution, solve
+from pacopt.engines.traced.tabulation import Progress, Tabulation, Tile
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem

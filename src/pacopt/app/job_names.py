@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.arrays import load_npz
+from pacopt.app.job_file import Job, Mistake
 from pacopt.bounds.absolute import Truncation
 from pacopt.errors import PacoptError, suggest
 from pacopt.instances import Instances
-from pacopt.job import Job, Mistake
-from pacopt.sizes import recommended_split
+from pacopt.planning.sizes import recommended_split
 from pacopt.splits import split
+from pacopt.support.arrays import load_npz
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from pacopt._version import __version__
-from pacopt.console import Output
+from pacopt.app.console import Output
 from pacopt.errors import PacoptError
 
 app = typer.Typer(
@@ -59,13 +59,13 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Learn heavy-ball on the paper's random quadratics, certify it, save the run with its report, and verify it."""
-    from pacopt.presenting import learned_document, learned_view
+    from pacopt.app.presenting import learned_document, learned_view
+    from pacopt.app.workplace import free
     from pacopt.verification import verify as check
-    from pacopt.workplace import free
 
     output = Output(json, quiet)
     with output.busy() as progress:
-        from pacopt.demo import run_demo
+        from pacopt.app.demo import run_demo
 
         learned = run_demo(seed=seed, progress=progress)
         place = learned.save(free(out))
@@ -90,22 +90,22 @@ def learn(
     quiet: Quiet = False,
 ) -> None:
     """Learn what a job file asks for, certify it, save the run with its report."""
-    from pacopt.presenting import learned_document, learned_view
+    from pacopt.app.presenting import learned_document, learned_view
 
     output = Output(json, quiet)
     if init:
-        from pacopt.job_example import write_example
+        from pacopt.app.job_example import write_example
 
         files = [str(path) for path in write_example(job)]
         output.say(f"Written: {', '.join(files)}. Run it: pacopt learn {job}")
         output.document({"files": files})
         return
-    from pacopt.workplace import free, interrupted, new_place, resumed_place
+    from pacopt.app.workplace import free, interrupted, new_place, resumed_place
 
     out = out or Path("runs") / job.stem
     free(out)  # refuses what is no name of a run before anything is read
     with output.busy() as progress:
-        from pacopt.job_parts import prepare_job
+        from pacopt.app.job_parts import prepare_job
 
         prepared = prepare_job(job)
         left = [] if resume else interrupted(out)
@@ -156,7 +156,7 @@ def verify(
     code = {}
     with output.busy():
         if job is not None:
-            from pacopt.job_parts import prepare_code
+            from pacopt.app.job_parts import prepare_code
 
             code, rerun = prepare_code(job), rerun or CELLS
         verification = check(run, rerun=rerun, seed=seed, **code)
@@ -200,8 +200,8 @@ def plan(
     """
     from dataclasses import asdict
 
-    from pacopt.planning import make_plan
-    from pacopt.presenting import plan_view
+    from pacopt.app.presenting import plan_view
+    from pacopt.planning.plans import make_plan
 
     found = make_plan(
         instances=instances,
@@ -236,13 +236,13 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Run the paper's four experiments: figures, numbers beside the published ones, a verdict on each claim."""
+    from pacopt.app.presenting import reproduced_view
     from pacopt.papers.sucker_ochs_2023.reproduction import (
         EXPERIMENTS,
         checked_figures,
         checked_variants,
         reproduce_one,
     )
-    from pacopt.presenting import reproduced_view
 
     output = Output(json, quiet)
     chosen, variants = checked_figures(figures or EXPERIMENTS), checked_variants(variant)

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from pacopt._version import __version__
-from pacopt.engines.cell import Cell
+from pacopt.engines.traced.cell import Cell
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractKnownMinimum
 

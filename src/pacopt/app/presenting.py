@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from pacopt.planning import Plan
+from pacopt.planning.plans import Plan
 from pacopt.statement import certificate_summary, up
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacopt.domain import Interval
 from pacopt.errors import AlgorithmError, JobError, suggest
-from pacopt.plain import is_real, is_whole
+from pacopt.space import Interval
+from pacopt.support.numbers import is_real, is_whole
 
 #: Numbers in a job are smaller; TOML has whole numbers of any size, and infinity.
 LARGEST = 1e300

@@ -6,8 +6,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from pacopt.engines.cell import Cell
-from pacopt.engines.precision import in_precision, precision
+from pacopt.engines.traced.cell import Cell
+from pacopt.engines.traced.precision import in_precision, precision
 from pacopt.instances import Instances
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from pacopt.errors import PacoptError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
-from pacopt.trials import Run
+from pacopt.priors.trials import Run
 
 #: The parts of the training instances after which candidates are given up.
 STAGES = (1 / 16, 1 / 4)

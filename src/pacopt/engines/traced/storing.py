@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from pacopt.engines.provenance import described
+from pacopt.engines.traced.provenance import described
 
 
 def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pacopt.arrays import save_npz
 from pacopt.errors import JobError
+from pacopt.support.arrays import save_npz
 
 JOB = """\
 # A job for pacopt. Run it:  pacopt learn {name}

@@ -14,17 +14,17 @@ import numpy as np
 
 from pacopt import algorithms, problems
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.arrays import digest
+from pacopt.app.job_file import Job, Mistake, read_job, refuse
+from pacopt.app.job_names import Lookup, concrete
 from pacopt.bounds.absolute import Truncation
-from pacopt.engines.provenance import described
+from pacopt.engines.traced.provenance import described
 from pacopt.errors import JobError, PacoptError, suggest
-from pacopt.job import Job, Mistake, read_job, refuse
-from pacopt.job_names import Lookup, concrete
 from pacopt.learned import Learned
 from pacopt.learning import StageProgress, learn
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
 from pacopt.splits import Split
+from pacopt.support.arrays import digest
 
 #: Where Python's own modules are, and pacopt's.
 LIBRARY, HERE = sysconfig.get_path("stdlib"), Path(__file__).parent

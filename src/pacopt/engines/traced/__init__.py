@@ -1,0 +1,1 @@
+"""Problems and algorithms that JAX can trace."""

@@ -1,0 +1,1 @@
+"""Before anything is run: what so many instances can certify."""
