@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pacopt import AbstractProblem, GradientDescent, HeavyBall, Instances, VaryingCurvature, learn, split
-from pacopt.engines.traced import tabulation
 from pacopt.engines.store import Checkpoint
+from pacopt.engines.traced import tabulation
 from pacopt.engines.traced.engine import Traced
 from pacopt.errors import StorageError
 
