@@ -45,6 +45,18 @@ class Interval:
         clipped: np.ndarray = np.clip(values, self.low, self.high)
         return clipped
 
+    def position(self, value: float) -> float:
+        """Where a value stands: 0 at low, 1 at high, in the scale of the interval; beyond if it lies outside.
+
+        >>> Interval(1e-4, 1.0, log=True).position(1e-2)
+        0.5
+        """
+        # A logarithmic scale has no place for zero and below: they stand as far below as the interval is wide.
+        if self.log:
+            low, high = np.log10([self.low, self.high])
+            return float((np.log10(value) - low) / (high - low)) if value > 0 else -1.0
+        return float((value - self.low) / (self.high - self.low))
+
 
 #: One interval for each hyperparameter.
 Domain = Mapping[str, Interval]

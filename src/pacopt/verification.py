@@ -71,8 +71,9 @@ def verify(
 ) -> Verification:
     """Recompute a stored certificate from its table with independent code, on NumPy and SciPy alone.
 
-    With `rerun`, so many random cells of the table are computed again from the stored instances, which needs JAX and
-    the user's code: imported already, or given here (a success predicate has to be given to be checked).
+    With `rerun`, so many random cells of the table are drawn, and their candidates, and the deployed one, are run again
+    on all of their instances; everything that comes out is compared. That needs JAX, the stored instances and the user's
+    code: imported already, or given here (a success predicate has to be given to be checked).
     """
     _check(rerun, seed)
     root = checked_path(directory)
@@ -132,7 +133,7 @@ def _wrong(
 def _rerun(
     root: Path, table: LossTable, count: int, seed: int | None, problem: Any, algorithm: Any, success: Any
 ) -> tuple[int, list[str]]:
-    """How many random cells were run again, and disagreements; the engine is imported only here."""
+    """How many cells were run again, and disagreements; the engine is imported only here."""
     from pacopt.engines.traced.provenance import predicate_hash
     from pacopt.learned import Learned
 
@@ -148,32 +149,42 @@ def _rerun(
         )
     if success is not None and predicate_hash(success) != learned.provenance["success"]:
         return 0, ["the success predicate that was given is not the one of the run"]
-    rng = np.random.default_rng(seed)
-    run = np.ones(table.shape, dtype=bool) if table.missing is None else ~table.missing
-    cells = np.flatnonzero(run)
-    rows, columns = np.divmod(rng.choice(cells, min(count, len(cells)), replace=False), table.shape[1])
-    # All chosen candidates on all chosen instances: more cells than asked for, never more than the table has.
-    candidates, i = np.unique(rows, return_inverse=True)
-    instances, j = np.unique(columns, return_inverse=True)
-    chosen = {name: values[candidates] for name, values in table.candidates.items()}
-    again = replace(learned.engine, success=success).table(chosen, learned.train[instances])
-    target = learned.certificate.design.target_ratio
-    problems = []
-    for row, column, a, b in zip(rows.tolist(), columns.tolist(), i.tolist(), j.tolist(), strict=True):
-        place, before, after = f"candidate {row} on instance {column}", table.losses[row, column], again.losses[a, b]
-        start, new_start = table.start[column], again.start[b]
-        if not _same(before, after, start, target) or abs(new_start - start) > ROUNDING * start:
-            problems.append(f"{place} has the loss {before:.10g} in the table and {after:.10g} when run again")
-        if (
-            table.success is not None
-            and again.success is not None
-            and table.success[row, column] != again.success[a, b]
-        ):
-            problems.append(f"{place} has another verdict when run again")
+    rows, columns = _chosen(table, count, learned.certificate.deployed.index, np.random.default_rng(seed))
+    chosen = {name: values[rows] for name, values in table.candidates.items()}
+    again = replace(learned.engine, success=success).table(chosen, learned.train[columns])
+    before = table.select(rows=rows, columns=columns)
+    problems = _differences(before, again, rows, columns, learned.certificate.design.target_ratio)
     if len(problems) > EXAMPLES:
         rest = f"{len(problems) - EXAMPLES} more cells differ: the code, or the table, is another than it was"
         problems = [*problems[:EXAMPLES], rest]
-    return len(rows), problems
+    return before.losses.size if before.missing is None else int((~before.missing).sum()), problems
+
+
+def _chosen(table: LossTable, count: int, deployed: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The rows and columns of so many random cells that were run, and always the row of the deployed candidate."""
+    run = np.ones(table.shape, dtype=bool) if table.missing is None else ~table.missing
+    cells = np.flatnonzero(run)
+    rows, columns = np.divmod(rng.choice(cells, min(count, len(cells)), replace=False), table.shape[1])
+    return np.union1d(rows, [deployed]), np.unique(columns)
+
+
+def _differences(
+    before: LossTable, again: LossTable, rows: np.ndarray, columns: np.ndarray, target: float
+) -> list[str]:
+    """Every cell that does not come out as it stands in the table; a cell that was not run then says nothing."""
+    problems = []
+    for j, column in enumerate(columns.tolist()):
+        start = before.start[j]
+        for i, row in enumerate(rows.tolist()):
+            if before.missing is not None and before.missing[i, j]:
+                continue
+            place, old, new = f"candidate {row} on instance {column}", before.losses[i, j], again.losses[i, j]
+            if not _same(old, new, start, target) or abs(again.start[j] - start) > ROUNDING * start:
+                problems.append(f"{place} has the loss {old:.10g} in the table and {new:.10g} when run again")
+            elif before.success is not None and again.success is not None:
+                if before.success[i, j] != again.success[i, j]:
+                    problems.append(f"{place} has another verdict when run again")
+    return problems
 
 
 def _same(before: float, after: float, start: float, target: float) -> bool:

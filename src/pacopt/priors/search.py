@@ -34,7 +34,7 @@ class Search:
     `explore` rounds of points spread evenly over the domain (Sobol), then `rounds` rounds of an evolution strategy
     (CMA-ES, Hansen 2016, as in the package `cmaes`) that starts from the best of them. The best points of all rounds
     become the candidates, where failures nearby count against a point, and with them a ladder of slower and safer
-    ones. Half of the weight goes to the favourite, the rest to a Gibbs measure of the prior split and to the ladder, in
+    ones, and what the textbook recommends, if there is such a thing: no search is worse than that. Half of the weight goes to the favourite, the rest to a Gibbs measure of the prior split and to the ladder, in
     equal parts, and a little to everybody. If `min_success` is asked for, points that succeed often enough come before
     those that do not.
 
@@ -59,8 +59,14 @@ class Search:
         batch = max(LEAST, checked_count(self.candidates))
         rounds = checked_count(self.rounds, "rounds", least=0)
         explored = spread(batch * checked_count(self.explore, "rounds of exploration"), len(domain), trials.seed)
+        if trials.standard is not None:
+            explored[-1] = _position(domain, trials.standard)
         points = [explored[first : first + batch] for first in range(0, len(explored), batch)]
-        tables = [trials.table(at(domain, part)) for part in points]
+        asked = [at(domain, part) for part in points]
+        if trials.standard is not None:
+            for name, values in asked[-1].items():
+                values[-1] = trials.standard[name]  # exactly: its place in the domain has been rounded
+        tables = [trials.table(candidates) for candidates in asked]
         scores = [score(table, trials) for table in tables]
 
         best = explored[np.concatenate(scores).argmin()]
@@ -74,16 +80,17 @@ class Search:
             population_size=batch,
         )
         for _ in range(rounds):
-            asked = np.stack([strategy.ask() for _ in range(batch)])
-            points.append(asked[:, : len(domain)])
+            drawn = np.stack([strategy.ask() for _ in range(batch)])
+            points.append(drawn[:, : len(domain)])
             tables.append(trials.table(at(domain, points[-1])))
             scores.append(score(tables[-1], trials))
-            strategy.tell(list(zip(asked, scores[-1], strict=True)))
+            strategy.tell(list(zip(drawn, scores[-1], strict=True)))
 
         order = np.argsort(np.concatenate(scores) + threat(np.concatenate(points), tables, trials), kind="stable")
         rungs = ladder(np.concatenate(points), tables, trials, max(1, self.candidates // 8))
-        # The favourite first, then the ladder, then the best of the others, none of them twice.
-        order = np.concatenate([order[:1], rungs, order])
+        # The favourite first, then the textbook's, then the ladder, then the best of the others, none of them twice.
+        standard = np.arange(len(explored))[-1:] if trials.standard is not None else np.empty(0, dtype=int)
+        order = np.concatenate([order[:1], standard, rungs, order])
         chosen = order[np.sort(np.unique(order, return_index=True)[1])][: self.candidates]
         found = {name: np.concatenate([table.candidates[name] for table in tables])[chosen] for name in domain}
         return weigh(trials.table(found), np.flatnonzero(np.isin(chosen, rungs)), trials)
@@ -97,6 +104,11 @@ def _reaching(interval: Interval, standard: Mapping[str, float] | None, name: st
     room = 10.0 if interval.log else 1.0
     low, high = (value / room, value * room) if value > 0 else (value, value)
     return Interval(min(interval.low, low), max(interval.high, high), log=interval.log and low > 0)
+
+
+def _position(domain: Domain, hyper: Mapping[str, float]) -> Float[np.ndarray, " d"]:
+    """Where hyperparameters stand in the domain: between 0 and 1, or beyond if they lie outside of it."""
+    return np.array([interval.position(hyper[name]) for name, interval in domain.items()])
 
 
 def at(domain: Domain, points: Float[np.ndarray, "hyper d"]) -> dict[str, np.ndarray]:
