@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
 INSTALL := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check docs bench coverage clean
+.PHONY: demo test check docs bench slow coverage clean
 .DELETE_ON_ERROR:
 
 $(VENV)/bin/python:
@@ -25,7 +25,7 @@ demo: $(READY)
 	$(BIN)/pacopt demo
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 check: $(DEV)
 	$(BIN)/ruff format --check .
@@ -40,6 +40,12 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.loss_table
 	$(BIN)/python -m benchmarks.learning
 
+# What is too long for every commit, to be run before an issue is called resolved: an hour on two cores.
+slow: coverage
+	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python tests/faults/interruptions.py 300
+
+# How often statements are false, with enough repetitions to notice twice what they promise.
 coverage: $(DEV)
 	PYTHONPATH=tests $(BIN)/python -m simulation.simulate
 

@@ -15,6 +15,7 @@ from pacopt.priors import Product, Search
 
 DOMAIN = {"step_size": pacopt.Interval(1e-7, 1.0, log=True), "momentum": pacopt.Interval(0.0, 1.0)}
 STEPS, FRESH = 50, 20_000
+TEXTBOOK = (pacopt.HeavyBall(), pacopt.GradientDescent(), pacopt.Nesterov())
 
 
 def timed(function):
@@ -30,8 +31,11 @@ def learned_on(seed, **options):
 
 
 def gains(seeds=range(10)):
-    """Mean losses on fresh instances, standard over learned; the standard hyperparameters know the true mu and L."""
-    ratios, tight = [], []
+    """Mean losses on fresh instances, standard over learned; the standard hyperparameters know the true mu and L.
+
+    Then the mean relative losses of three textbook methods beside the learned one.
+    """
+    ratios, tight, relative = [], [], []
     for seed in seeds:
         (law, learned), seconds = timed(lambda seed=seed: learned_on(seed, prior=Search(DOMAIN, candidates=200)))
         hypers = [learned.hyper, pacopt.HeavyBall().standard(*law.curvature)]
@@ -40,13 +44,26 @@ def gains(seeds=range(10)):
         table = pacopt.tabulate(law.problem, pacopt.HeavyBall(), candidates, fresh, steps=STEPS)
         kept = np.minimum(np.nan_to_num(table.losses, nan=np.inf), table.start).mean(axis=1)
         ratios.append(kept[1] / kept[0])
-        tight.append(learned.certificate.deployed.risk / table.safeguarded()[0].mean())
+        mean = table.safeguarded()[0].mean()
+        tight.append(learned.certificate.deployed.risk / mean)
+        relative.append([*(textbook_mean(law, method, fresh) for method in TEXTBOOK), mean])
         print(
             f"seed {seed}: {seconds:5.2f} s, mean loss {kept[1]:7.1f} standard, {kept[0]:6.1f} learned: "
             f"{ratios[-1]:5.2f} times; certified / true risk {tight[-1]:.3f}",
             flush=True,
         )
     print(f"median gain {np.median(ratios):.2f} (smallest {min(ratios):.2f}), mean tightness {np.mean(tight):.3f}")
+    found = np.array(relative)
+    for k, method in enumerate(TEXTBOOK):
+        gain = np.median(found[:, k] / found[:, -1])
+        print(f"mean relative loss, textbook {type(method).__name__}: {np.median(found[:, k]):.4f}, {gain:.2f} times")
+    print(f"mean relative loss, learned heavy-ball: {np.median(found[:, -1]):.4f}")
+
+
+def textbook_mean(law, method, fresh):
+    hyper = method.standard(*law.curvature)
+    table = pacopt.tabulate(law.problem, method, {name: [value] for name, value in hyper.items()}, fresh, steps=STEPS)
+    return table.safeguarded().mean()
 
 
 def racing(candidates=5000):

@@ -4,6 +4,11 @@ What takes a user's own values (instances, tables, the public verbs) is not wrap
 they are what is tested.
 """
 
+import os
+
+# Workers have a core each: threads of BLAS would wait for each other by spinning.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import jaxtyping
 
 INSIDE = ["problems", "algorithms", *(f"engines.traced.{name}" for name in ("cell", "parallel", "precision", "tiling"))]
@@ -12,6 +17,8 @@ jaxtyping.install_import_hook([f"pacopt.{name}" for name in INSIDE], "beartype.b
 import hypothesis  # noqa: E402
 import jax  # noqa: E402
 import pytest  # noqa: E402
+
+from scheduling import ByFile  # noqa: E402
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 hypothesis.settings.register_profile("house", deadline=None, max_examples=25, derandomize=True)
@@ -23,3 +30,8 @@ def jax_settings_stay_as_they_are():
     before = dict(jax.config.values)
     yield
     assert dict(jax.config.values) == before
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return ByFile(config, log)

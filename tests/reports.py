@@ -1,18 +1,19 @@
-"""One run for each shape that a report can have, made by `learn` on small streams."""
+"""One run for each shape that a report can have: made by `learn` on small streams, or a table of one's own."""
 
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import pacopt
+from pacopt.bounds import OrderStatistics
+from pacopt.claims import AbstractClaim, shared_out, standard_claims
 from pacopt.priors import Search
 from streams import SlopeStream
 
 STREAM = SlopeStream()
-#: Tests that look at these runs share a worker, so that each is learned once.
-GROUP = pytest.mark.xdist_group("reports")
 
 
 class Damped(pacopt.AbstractAlgorithm):
@@ -69,11 +70,98 @@ def heavy_ball():
     return learn(pacopt.HeavyBall(), problem=law.problem, **options)
 
 
-CASES = {
+def explosions():
+    """One instance in thirty is forty times as steep: the textbook's step is for it, the learned one for the others."""
+    rng = np.random.default_rng(3)
+    a = np.where(rng.uniform(size=840) < 1 / 30, 40.0, 1.0) * rng.uniform(0.8, 1.0, 840)
+    instances = pacopt.Instances({"a": a})
+    return learn(instances=instances, sizes=(40, 600, 200), curvature=(0.8, 40.0))
+
+
+@dataclass(frozen=True)
+class Median(AbstractClaim):
+    """A claim of a user's own."""
+
+    share: float = 0.1
+    name = "median"
+    scored = True
+
+    def bound(self, design):
+        return OrderStatistics(0.5)
+
+    def sentence(self, value, subject):
+        return f"Half of the instances end at a ratio of at most {self.shown(value)}."
+
+    def measured(self, table, design):
+        return np.median(table.outcomes(), axis=1)
+
+
+@dataclass(frozen=True)
+class Tail(Median):
+    """Another one, whose number nobody can bound with so few instances."""
+
+    name = "tail <b>"
+
+    def bound(self, design):
+        return OrderStatistics(0.9999)
+
+    def sentence(self, value, subject):
+        return "Nothing can be said of the worst." if value is None else f"The worst end at {self.shown(value)}."
+
+
+def iterations():
+    """Iterations of three solvers with and without presolving; some give up, some need more than 200."""
+    rng = np.random.default_rng(5)
+    solvers, presolve = ["interior point", "dual simplex", "primal simplex"] * 2, [True] * 3 + [False] * 3
+    typical = np.array([24, 42, 60, 31, 55, 90])[:, None]
+    losses = np.ceil(typical * rng.lognormal(0.0, 0.5, (1, 400)) * rng.lognormal(0.0, 0.25, (6, 400)))
+    losses[rng.uniform(size=losses.shape) < np.array([0.02, 0.004, 0.0, 0.02, 0.004, 0.0])[:, None]] = np.nan
+    return pacopt.LossTable(
+        losses,
+        candidates={"solver": solvers, "presolve": presolve, "restarts": [1, 2, 3, 1, 2, 3]},
+        success=np.nan_to_num(losses, nan=np.inf) <= 150,
+        provenance={"suite": "MIPLIB subset, <b>drawn</b> by hand", "seconds": [1, 2]},
+    )
+
+
+def ranged(table, **options):
+    return pacopt.Design.uniform(
+        table, score=pacopt.Ranged(200, noun="number of iterations", unit="iterations"), **options
+    )
+
+
+def own_table():
+    table = iterations()
+    return pacopt.certify(table, ranged(table), min_success=0.85)
+
+
+def without_start():
+    rng = np.random.default_rng(6)
+    table = pacopt.LossTable(rng.uniform(0.0, 0.4, (40, 300)), candidates={"depth": np.arange(40)})
+    return pacopt.certify(table, pacopt.Design.uniform(table, score=pacopt.Ranged(1.0, noun="error rate")))
+
+
+def own_claims(*claims, **options):
+    """Ratios of a table of one's own, with these claims alone or beside the standard ones."""
+    rng = np.random.default_rng(7)
+    table = pacopt.LossTable(
+        rng.uniform(0.0, 0.3, (8, 400)) * np.linspace(1, 2, 8)[:, None],
+        np.ones(400),
+        {"rate": np.geomspace(0.01, 1.0, 8), "batch": [16, 32, 64, 128] * 2},
+    )
+    return pacopt.certify(table, pacopt.Design.uniform(table, claims=shared_out(claims)), **options)
+
+
+def stored(name):
+    return pacopt.Learned.load(Path(__file__).parent / "stored" / "v1" / name)
+
+
+LEARNED = {
     "two hyperparameters": heavy_ball,
     "one hyperparameter and a frontier": lambda: learn(sizes=(40, 600, 50)),
     "three hyperparameters and no textbook": lambda: learn(Damped()),
     "four hyperparameters with hostile names": lambda: learn(Hostile()),
+    "explosions": explosions,
     "no test split": lambda: learn(sizes=(40, 200, 0)),
     "one candidate": lambda: learn(prior=steps(0.3)),
     "all runs failed": lambda: learn(prior=steps(1e3, 1e4)),
@@ -82,13 +170,32 @@ CASES = {
     "a target below the start, and an absolute bound": lambda: learn(
         target_ratio=0.25, truncation=pacopt.Truncation.from_second_moment(20.0, 40.0)
     ),
+    "a claim of a user's own": lambda: learn(claims=[Median()]),
+    "stored by the first version": lambda: stored("plain"),
+    "everything, stored by the first version": lambda: stored("everything"),
 }
+TABLES = {
+    "a table of one's own": own_table,
+    "a table without start losses": without_start,
+    "six claims": lambda: own_claims(
+        *standard_claims(truncation=pacopt.Truncation.from_second_moment(20.0, 40.0)), Median(), Tail()
+    ),
+    "nothing but a claim of a user's own": lambda: own_claims(Median()),
+    "an objective without a finite bound": lambda: own_claims(Tail(), Median()),
+    "more asked for than a table holds": lambda: own_claims(*standard_claims(), require={"risk": 1e-6}),
+}
+CASES = LEARNED | TABLES
 
 
 @cache
 def learned(case):
     """The run of this case, learned once in a process."""
     return CASES[case]()
+
+
+def certificate(case):
+    """The certificate of this case."""
+    return learned(case) if case in TABLES else learned(case).certificate
 
 
 @cache

@@ -126,7 +126,7 @@ def success_violations(table, law, epsilon):
 
 
 def quantile_violations(table, law, epsilon):
-    upper = bounds.Quantile().upper(table, law.prior.log_weights, LEVEL, epsilon)
+    upper = bounds.OrderStatistics(LEVEL).for_candidates(table, law.prior, epsilon)
     # The q-quantile is above x exactly if P(ratio <= x) < q.
     at_most = law.mean(law.whole.ratios() <= upper[:, None])
     return at_most < LEVEL - 1e-12
@@ -144,7 +144,7 @@ MOMENTS = {
     bounds.MixtureBetting: mixture,
     bounds.ClopperPearson: partial(by_level, success_violations),
     bounds.PosteriorSuccess: posterior_success,
-    bounds.Quantile: partial(by_level, quantile_violations),
+    bounds.OrderStatistics: partial(by_level, quantile_violations),
     bounds.AbsoluteLoss: absolute,
     bounds.HoldOut: hold_out,
 }
@@ -274,7 +274,7 @@ VIOLATED = {
     bounds.MixtureBetting: mixture_violation,
     bounds.ClopperPearson: lambda table, law, epsilon: bool(success_violations(table, law, epsilon).any()),
     bounds.PosteriorSuccess: posterior_success_violation,
-    bounds.Quantile: lambda table, law, epsilon: bool(quantile_violations(table, law, epsilon).any()),
+    bounds.OrderStatistics: lambda table, law, epsilon: bool(quantile_violations(table, law, epsilon).any()),
     bounds.AbsoluteLoss: absolute_violation,
     bounds.HoldOut: lambda table, law, epsilon: bounds.HoldOut(T_GRID).upper(table, 0, epsilon) < law.mu[0] - 1e-12,
 }

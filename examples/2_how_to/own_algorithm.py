@@ -52,4 +52,5 @@ for algorithm in (RMSProp(), pacopt.GradientDescent()):
     hyper = ", ".join(f"{name} = {value:.3g}" for name, value in learned.hyper.items())
     print(f"{type(algorithm).__name__}: {hyper}")
     print(f"  certified mean ratio at most {up(deployed.risk)}, success at least {down(deployed.success)}")
-    print(f"  on the test split the mean ratio is {learned.comparison['learned'].mean:.4f}")
+    low, high = learned.comparison["learned"].interval
+    print(f"  on the test split the mean ratio is between {down(low)} and {up(high)} (95 % interval)")

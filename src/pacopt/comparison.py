@@ -1,14 +1,18 @@
 """How the learned hyperparameters do on the test split, beside others: final losses, and losses on the way."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from pacopt.claims.foreign import ForeignClaim
+from pacopt.claims.standard import REQUIRED
+from pacopt.design import Design
 from pacopt.loss_table import LossTable
-from pacopt.statement import percentage
 from pacopt.support.arrays import frozen
+from pacopt.support.intervals import Factor, factor_interval, mean_interval
+from pacopt.support.rounding import down, up
 
 #: At most so many steps of a run are recorded for a curve.
 RECORDED = 200
@@ -20,8 +24,11 @@ LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 class Row:
     """One choice of hyperparameters on the test split.
 
-    `mean`, `median` and `mean_loss` are with the safeguard, `quantiles` (by their levels) and `success` without it; all
-    but `mean_loss` are relative to the start.
+    `mean`, `median` and `mean_loss` are with the safeguard; `quantiles` (by their levels), `success`, `failures` and
+    `worst` without it. All but `mean_loss` are relative to the start. `interval` is a 95 % confidence interval of the
+    mean. `failures` counts the runs that ended above their start or not at a finite loss, and `worst` is the largest
+    ratio, infinite for a run that did not end at a finite loss. (`mean_loss` has no interval: losses are unbounded.)
+    `values` are what the claims of the certificate speak of, as measured.
     """
 
     name: str
@@ -31,21 +38,32 @@ class Row:
     quantiles: dict[float, float]
     success: float
     mean_loss: float
+    interval: tuple[float, float]
+    failures: int
+    worst: float
+    values: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Rows side by side on the same test instances, which were used for nothing else. Point estimates, no bounds."""
+    """Rows side by side on the same test instances, which were used for nothing else: measured, not certified.
+
+    `scores` are the safeguarded ratios of each row; `columns` are headings for claims whose measured values are printed
+    beside mean, median and success. Each interval misses in at most 5 % of all test splits.
+    """
 
     instances: int
-    quantile_level: float
     rows: tuple[Row, ...]
+    scores: Float[np.ndarray, "row instance"] = field(repr=False, compare=False)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def of(table: LossTable, names: Sequence[str], *, target_ratio: float, quantile_level: float) -> "Comparison":
-        """A comparison of the candidates of a table."""
-        z, ratios, success = table.safeguarded(), table.ratios(), table.successes(target_ratio)
-        returned = np.where(table.losses <= table.start, table.losses, table.start)
+    def of(table: LossTable, names: Sequence[str], design: Design) -> "Comparison":
+        """A comparison of the candidates of a table, in what the claims of a design speak of and in some more."""
+        z, ratios, success = table.safeguarded(), table.ratios(), table.successes(design.target_ratio)
+        claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
+        measured = {claim.name: (claim, claim.measured(table, design)) for claim in claims}
+        returned = np.where(table.losses <= table.starts, table.losses, table.starts)
         rows = (
             Row(
                 name=name,
@@ -53,16 +71,25 @@ class Comparison:
                 mean=float(z[i].mean()),
                 median=float(np.median(z[i])),
                 # Order statistics: between two of them, one of which may be infinite, nothing is interpolated.
-                quantiles={
-                    level: float(np.quantile(ratios[i], level, method="inverted_cdf"))
-                    for level in sorted({*LEVELS, quantile_level})
-                },
+                quantiles={level: float(np.quantile(ratios[i], level, method="inverted_cdf")) for level in LEVELS},
                 success=float(success[i].mean()),
                 mean_loss=float(returned[i].mean()),
+                interval=mean_interval(z[i]),
+                failures=int((~table.succeeded()[i]).sum()),
+                worst=float(ratios[i].max()),
+                values={name: float(found[i]) for name, (_, found) in measured.items() if found is not None},
             )
             for i, name in enumerate(names)
         )
-        return Comparison(table.shape[1], quantile_level, tuple(rows))
+        headings = {name: claim.heading(design).removesuffix(" at most") for name, (claim, _) in measured.items()}
+        shown = {name: heading for name, heading in headings.items() if name not in (design.objective.name, REQUIRED)}
+        return Comparison(table.shape[1], tuple(rows), frozen(z), shown)
+
+    def factor(self, name: str, to: str) -> Factor:
+        """How many times smaller the mean of one row is than that of another, with its 95 % confidence interval."""
+        names = [row.name for row in self.rows]
+        one, other = (self.scores[names.index(self[each].name)] for each in (name, to))
+        return factor_interval(one, other)
 
     def __getitem__(self, name: str) -> Row:
         """The row of this name."""
@@ -75,17 +102,40 @@ class Comparison:
         return any(row.name == name for row in self.rows)
 
     def __str__(self) -> str:
-        quantile = f"{percentage(self.quantile_level)} %"
+        extra = {name: heading for name, heading in self.columns.items() if all(name in r.values for r in self.rows)}
         lines = [
-            f"{self.instances} test instances, final loss relative to the start",
-            f"{'':<14}{'mean':>12}{'median':>12}{quantile:>12}{'success':>10}  hyperparameters",
+            f"{self.instances} test instances, final loss relative to the start; mean and median with the safeguard",
+            f"{'':<14}{'mean':>10}{'95 % interval':>20}{'median':>12}"
+            + "".join(f"{heading:>16}" for heading in extra.values())
+            + f"{'success':>10}{'above start':>13}{'worst':>12}  hyperparameters",
         ]
         lines += [
-            f"{row.name:<14}{row.mean:>12.4g}{row.median:>12.4g}{row.quantiles[self.quantile_level]:>12.4g}"
-            f"{row.success:>10.1%}  {', '.join(f'{name} = {value:.4g}' for name, value in row.hyper.items())}"
+            f"{row.name:<14}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
+            + "".join(f"{row.values[name]:>16.4g}" for name in extra)
+            + f"{row.success:>10.1%}{row.failures:>13}{row.worst:>12.3g}  "
+            f"{', '.join(f'{name} = {value:.4g}' for name, value in row.hyper.items())}"
             for row in self.rows
         ]
         return "\n".join(lines)
+
+
+def between(interval: tuple[float, float], digits: int = 3) -> str:
+    """An interval in words, its ends rounded outwards.
+
+    >>> between((0.028049, 0.056299))
+    '0.028 to 0.0563'
+    """
+    return f"{down(interval[0], digits)} to {up(interval[1], digits)}"
+
+
+def times(factor: Factor) -> str:
+    """By how much a mean is smaller, in words, rounded outwards.
+
+    >>> times(Factor(10.6, 6.643, 13.911)), times(Factor(np.inf, 6.643, np.inf))
+    ('between 6.64 and 14 times', 'at least 6.64 times')
+    """
+    low = down(factor.low, 3)
+    return f"between {low} and {up(factor.high, 3)} times" if np.isfinite(factor.high) else f"at least {low} times"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

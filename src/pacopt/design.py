@@ -1,16 +1,23 @@
 """Everything that has to be fixed before the training instances are looked at, as one frozen and hashed value."""
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pacopt.aliases import with_earlier_attributes
 from pacopt.bounds.absolute import Truncation
 from pacopt.bounds.grids import Grid
+from pacopt.bounds.informed import FAVOURITE, best_fraction, informed_grid, informed_weights, tempered
+from pacopt.claims import AbstractClaim, Shares, claim_from_dict, standard_claims
+from pacopt.claims.standard import adjusted
 from pacopt.errors import DesignError
-from pacopt.informed import FAVOURITE, best_fraction, informed_grid, informed_weights, tempered
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.scores import ALL as SCORES
+from pacopt.scores import AbstractScore, Ratio
+from pacopt.sources import Sources
 from pacopt.support.arrays import digest
 from pacopt.support.numbers import is_real
 
@@ -20,71 +27,71 @@ def default_t_grid() -> Grid:
     return Grid.uniform(-np.expm1(-np.geomspace(0.01, 6.0, 24)))
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """How the failure probability is divided between the statements; the sum is at most one."""
-
-    risk: float = 0.6
-    success: float = 0.2
-    quantile: float = 0.2
-    absolute: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Refuse negative shares, none at all for a statement that is always made, and more than there is."""
-        values = asdict(self)
-        always = self.risk > 0 and self.success > 0 and self.quantile > 0
-        if not (always and self.absolute >= 0 and sum(values.values()) <= 1 + 1e-12):
-            raise DesignError(
-                f"The shares of epsilon are {values}.",
-                "Risk, success and quantile have positive shares, and all shares sum to at most one.",
-                "Statements hold together only if their failure probabilities add up to no more than epsilon.",
-                "Use the default, Shares().",
-            )
-
-
-@dataclass(frozen=True, eq=False)
+@with_earlier_attributes
+@dataclass(frozen=True, eq=False, init=False)
 class Design:
-    """Candidates and their weights, the t-grid, target ratio, quantile level, shares of epsilon, what is declared."""
+    """Candidates and their weights, the t-grid, what success and the score are, the claims, and what it was made from.
+
+    `claims` are the statements to be made, of which the first is the objective: what is deployed has its best number
+    among the candidates that meet what is required. Without them the standard ones are made: risk, success and
+    quantile, and with a `truncation` the absolute loss. `quantile_level`, `shares` and `truncation` are short for
+    standard claims with these settings.
+    """
 
     prior: DiscreteMeasure
-    t_grid: Grid = field(default_factory=default_t_grid)
-    target_ratio: float = 1.0
-    quantile_level: float = 0.9
-    shares: Shares = Shares()
-    truncation: Truncation | None = None
+    t_grid: Grid
+    target_ratio: float
+    claims: tuple[AbstractClaim, ...]
+    score: AbstractScore
+    sources: Sources | None
 
-    def __post_init__(self) -> None:
-        """Refuse values outside their ranges."""
-        for name in ("target_ratio", "quantile_level"):
-            value = getattr(self, name)
-            if not is_real(value):
-                raise DesignError(f"{name} is {value!r}.", "It is a number.", "", "Use the default.")
-            object.__setattr__(self, name, float(value))
-        if not isinstance(self.truncation, Truncation | None):
-            raise DesignError(
-                f"truncation is {self.truncation!r}.",
-                "A declaration is a Truncation.",
-                "It says what is known about the start loss, and why.",
-                "Use pacopt.Truncation.from_second_moment(level, S2), for example.",
-            )
-        if not np.all(self.t_grid.points < 1):
-            raise DesignError(
-                "A value of t is 1 or more.", "0 < t < 1.", "1 - t z must stay positive.", "Correct the grid."
-            )
-        if not 0 < self.target_ratio <= 1 or not 0 < self.quantile_level < 1:
-            raise DesignError(
-                f"target_ratio is {self.target_ratio}, quantile_level is {self.quantile_level}.",
-                "0 < target_ratio <= 1 and 0 < quantile_level < 1.",
-                "A run that ends above its start has not succeeded in any sense the theory covers.",
-                "Use 1.0 for 'does not increase the loss'.",
-            )
-        if (self.shares.absolute > 0) != (self.truncation is not None):
-            raise DesignError(
-                f"The absolute statement has a share of {self.shares.absolute} and the declaration {self.truncation}.",
-                "It needs both a share of epsilon and a declared assumption on the start loss, or neither.",
-                "Without an assumption no bound on a mean absolute loss exists (Bahadur & Savage 1956).",
-                "Declare a Truncation, and for example Shares(0.4, 0.2, 0.2, 0.2); relative statements need nothing.",
-            )
+    def __init__(
+        self,
+        prior: DiscreteMeasure,
+        t_grid: Grid | None = None,
+        target_ratio: float = 1.0,
+        quantile_level: float | None = None,
+        shares: Shares | None = None,
+        truncation: Truncation | None = None,
+        *,
+        claims: Sequence[AbstractClaim] | None = None,
+        score: AbstractScore | None = None,
+        sources: Sources | None = None,
+    ) -> None:
+        _check_kinds(prior, t_grid, score, claims)
+        check_target_ratio(target_ratio)
+        made = standard_claims() if claims is None else tuple(claims)
+        if (quantile_level, shares, truncation) != (None, None, None):
+            made = adjusted(made, quantile_level, truncation, shares)
+        _check_claims(made)
+        values = {
+            "prior": prior,
+            "t_grid": default_t_grid() if t_grid is None else t_grid,
+            "target_ratio": float(target_ratio),
+            "claims": made,
+            "score": Ratio() if score is None else score,
+            "sources": sources,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def objective(self) -> AbstractClaim:
+        """The claim whose number is made as good as possible."""
+        return self.claims[0]
+
+    def __getitem__(self, name: str) -> AbstractClaim:
+        """The claim of this name."""
+        for claim in self.claims:
+            if claim.name == name:
+                return claim
+        known = ", ".join(claim.name for claim in self.claims)
+        raise DesignError(
+            f"There is no claim {name!r} in the design.", f"It makes the claims {known}.", "", "Ask for one of them."
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return any(claim.name == name for claim in self.claims)
 
     @staticmethod
     def uniform(table: LossTable, **options: Any) -> "Design":
@@ -95,47 +102,123 @@ class Design:
     def informed(prior_table: LossTable, *, train: int, epsilon: float = 0.01, **options: Any) -> "Design":
         """Weights and t-grid from a table of the same candidates on the prior split, for `train` training instances.
 
-        Half of the weight goes to the candidate with the smallest mean safeguarded ratio, 45 % to a Gibbs measure of
-        the prior split (temperature 1/4, as if it had four times as many instances), 5 % are uniform, so that no weight
-        vanishes. Three values of t surround the one that would be best if the training instances were like the prior
-        ones, and a few others stand by with a tenth of the weight. None of this can make a certificate wrong, only
-        loose: `benchmarks/tightness.py` measures it.
+        Half of the weight goes to the candidate with the smallest mean score, 45 % to a Gibbs measure of the prior
+        split (temperature 1/4, as if it had four times as many instances), 5 % are uniform, so that no weight vanishes.
+        Three values of t surround the one that would be best if the training instances were like the prior ones, and a
+        few others stand by with a tenth of the weight. None of this can make a certificate wrong, only loose:
+        `benchmarks/tightness.py` measures it. The design remembers the columns of that table, and `certify` refuses a
+        training table that has one of them.
         """
-        z = prior_table.safeguarded()
+        draft = Design(DiscreteMeasure.uniform(prior_table.candidates), **options)
+        z = draft.score.of(prior_table)
         favourite = int(z.mean(axis=1).argmin())
-        price = np.log(1 / (FAVOURITE * epsilon * options.get("shares", Shares()).risk))
+        price = np.log(1 / (FAVOURITE * epsilon * draft.objective.share))
         best = best_fraction(z[favourite], train=train, price=price)
-        prior = informed_weights(favourite, tempered(prior_table, best))
-        return Design(prior, t_grid=informed_grid(best), **options)
+        prior = informed_weights(favourite, tempered(prior_table, best, draft.score))
+        return draft.weighed(prior, informed_grid(best), Sources.of(prior_table))
+
+    def weighed(self, prior: DiscreteMeasure, t_grid: Grid, sources: Sources | None) -> "Design":
+        """This design with candidates, weights and betting fractions that were chosen on a prior split."""
+        return Design(
+            prior,
+            t_grid,
+            self.target_ratio,
+            claims=self.claims,
+            score=self.score,
+            sources=sources,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON value with everything in it; a candidate without weight has the log-weight null."""
         return {
             "candidates": {name: values.tolist() for name, values in self.prior.support.items()},
-            "quantile_level": self.quantile_level,
-            "shares": asdict(self.shares),
+            "claims": [claim.to_dict() for claim in self.claims],
+            "log_weights": [weight if weight > -np.inf else None for weight in self.prior.log_weights.tolist()],
+            "score": self.score.to_dict(),
+            "sources": None if self.sources is None else self.sources.to_dict(),
             "t_grid": {"points": self.t_grid.points.tolist(), "weights": self.t_grid.weights.tolist()},
             "target_ratio": self.target_ratio,
-            "truncation": None if self.truncation is None else asdict(self.truncation),
-            "log_weights": [weight if weight > -np.inf else None for weight in self.prior.log_weights.tolist()],
         }
 
     @staticmethod
     def from_dict(value: dict[str, Any]) -> "Design":
         """The design that `to_dict` described."""
+        score = dict(value["score"])
         return Design(
-            prior=DiscreteMeasure(
+            DiscreteMeasure(
                 value["candidates"],
                 np.array([-np.inf if weight is None else weight for weight in value["log_weights"]]),
             ),
-            t_grid=Grid(**value["t_grid"]),
-            target_ratio=value["target_ratio"],
-            quantile_level=value["quantile_level"],
-            shares=Shares(**value["shares"]),
-            truncation=None if value["truncation"] is None else Truncation(**value["truncation"]),
+            Grid(**value["t_grid"]),
+            value["target_ratio"],
+            claims=[claim_from_dict(claim) for claim in value["claims"]],
+            score=SCORES[score.pop("name")](**score),
+            sources=None if value["sources"] is None else Sources(**value["sources"]),
         )
 
     @property
     def hash(self) -> str:
         """A hash of everything that was fixed."""
         return digest(self.to_dict())
+
+
+def check_target_ratio(target_ratio: Any) -> None:
+    """Refuse what is no part of a start at which a run has succeeded."""
+    if not is_real(target_ratio) or not 0 < target_ratio <= 1:
+        raise DesignError(
+            f"target_ratio is {target_ratio!r}.",
+            "It lies above 0 and at most at 1.",
+            "A run that ends above its start has not succeeded in any sense the theory covers.",
+            "Use 1.0 for 'does not increase the loss'.",
+        )
+
+
+def _check_kinds(prior: Any, t_grid: Any, score: Any, claims: Any) -> None:
+    wanted = (
+        ("prior", prior, DiscreteMeasure, "pacopt.DiscreteMeasure.uniform(candidates)"),
+        ("t_grid", t_grid, Grid | None, "pacopt.Grid.uniform([0.1, 0.5, 0.9])"),
+        ("score", score, AbstractScore | None, "pacopt.Ratio()"),
+    )
+    for name, value, kind, example in wanted:
+        if not isinstance(value, kind):
+            raise DesignError(f"{name} is {value!r}.", f"Use {example}, for example.", "", "Correct it.")
+    if score is not None and type(score) not in SCORES.values():
+        raise DesignError(
+            f"The score is a {type(score).__name__}.",
+            f"Known are {', '.join(kind.__name__ for kind in SCORES.values())}.",
+            "A certificate is recomputed by other code, which has no formula for another score.",
+            "Put what you want to score into the losses, and use pacopt.Ranged with its largest value.",
+        )
+    if t_grid is not None and not np.all(t_grid.points < 1):
+        raise DesignError(
+            "A value of t is 1 or more.", "0 < t < 1.", "1 - t z must stay positive.", "Correct the grid."
+        )
+    if claims is not None and not (
+        isinstance(claims, Sequence) and all(isinstance(claim, AbstractClaim) for claim in claims)
+    ):
+        raise DesignError(
+            f"claims is {claims!r}.",
+            "It is a list of claims.",
+            "",
+            "Use [*pacopt.claims.standard_claims(), Mine()] and pacopt.claims.shared_out(...).",
+        )
+
+
+def _check_claims(claims: Sequence[AbstractClaim]) -> None:
+    names = [claim.name for claim in claims]
+    if not names or len(set(names)) < len(names):
+        raise DesignError(
+            f"The claims are {', '.join(names) or 'none'}.",
+            "A certificate makes at least one claim, and each goes by a name of its own.",
+            "",
+            "Rename one of them.",
+        )
+    shares = {claim.name: claim.share for claim in claims}
+    whole = all(is_real(share) and share > 0 for share in shares.values())
+    if not whole or sum(shares.values()) > 1 + 1e-12:
+        raise DesignError(
+            f"The shares of epsilon are {shares}.",
+            "Each claim has a positive share, and all shares sum to at most one.",
+            "Statements hold together only if their failure probabilities add up to no more than epsilon.",
+            "Divide them by their sum: claims=pacopt.claims.shared_out(claims).",
+        )

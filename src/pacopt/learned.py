@@ -1,9 +1,8 @@
 """What `learn` returns: hyperparameters, their certificate, and the means to deploy, store and check them."""
 
 import os
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from pacopt._version import __version__
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.certificate import Certificate, table_hash
+from pacopt.certificate import Certificate
 from pacopt.comparison import Comparison, Curves
 from pacopt.engines.traced.engine import Traced
 from pacopt.engines.traced.provenance import described
@@ -19,20 +18,15 @@ from pacopt.engines.traced.solving import Solution
 from pacopt.engines.traced.storing import restored, stored
 from pacopt.errors import CandidatesError, InstancesError, PacoptError, StorageError, suggest
 from pacopt.instances import Instances
-from pacopt.loss_table import LossTable
+from pacopt.loss_table import LossTable, table_hash
 from pacopt.measure import DiscreteMeasure
 from pacopt.problems.base import AbstractProblem
-from pacopt.report.page import write_report
-from pacopt.runs import checked_files, read_json, write_json, write_run
+from pacopt.provenance import Code, Origin
+from pacopt.runs.files import checked_files, checked_path, read_json, write_json
+from pacopt.runs.saving import beside, write_with_report, writers
+from pacopt.stages.remarks import remarks_on
 from pacopt.support.arrays import load_npz, save_npz
 from pacopt.support.numbers import is_whole
-
-#: Fewer test instances tell nothing about a difference of means.
-ENOUGH = 10
-#: A mean ratio above the first that fell by less than to this part in the last half of the steps has come to a stop.
-PLATEAU = 0.01, 0.98
-#: A hyperparameter in the outermost two per cent of its domain is at its edge.
-EDGE = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +49,11 @@ class Learned:
     missing: str = ""
 
     @property
+    def origin(self) -> Origin:
+        """Where it comes from, as typed values."""
+        return Origin.of(self.provenance)
+
+    @property
     def hyper(self) -> dict[str, float]:
         """The deployed hyperparameters."""
         return self.table.hyper(self.certificate.deployed.index)
@@ -69,43 +68,12 @@ class Learned:
         """Learned, standard and prior median on the test split; None if it is empty."""
         if self.test is None:
             return None
-        design = self.certificate.design
-        names = self.test.provenance["rows"]
-        return Comparison.of(self.test, names, target_ratio=design.target_ratio, quantile_level=design.quantile_level)
+        return Comparison.of(self.test, self.test.origin.rows, self.certificate.design)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know before deploying: hyperparameters at the edge of their domain, a better textbook."""
-        found = []
-        for name, (low, high, log) in self.provenance["domain"].items():
-            value, ends = self.hyper[name], np.array([low, high])
-            scale = np.log10 if log else np.asarray
-            part = (scale(value) - scale(ends)[0]) / np.diff(scale(ends))[0] if value > 0 or not log else 0.0
-            if (part < EDGE or part > 1 - EDGE) and not (low == 0 and not log and part < EDGE):
-                found.append(
-                    f"{name} = {value:.4g} is at the edge of where it was looked for, [{low:g}, {high:g}]: widen it, "
-                    f'prior=pacopt.priors.Search({{"{name}": pacopt.Interval(...)}})'
-                )
-        found += self._plateau()
-        if self.test is not None and "standard" in self.test.provenance["rows"]:
-            z = self.test.safeguarded()
-            behind = z[0] - z[self.test.provenance["rows"].index("standard")]
-            if len(behind) >= ENOUGH and behind.mean() > 3 * behind.std() / np.sqrt(len(behind)):
-                found.append(f"on the test split the textbook does better, by {behind.mean():.4g} in the mean ratio")
-        return tuple(found)
-
-    def _plateau(self) -> list[str]:
-        """A loss that does not move any more, far from 0, may have reached a minimum that nobody stated."""
-        if self.curves is None or self.provenance.get("known_minimum") or len(self.curves.steps) < 5:
-            return []
-        mean = self.curves.mean[0]
-        middle, end = float(mean[len(mean) // 2]), float(mean[-1])
-        if not (end > PLATEAU[0] and PLATEAU[1] * middle < end < 1.0):
-            return []
-        return [
-            f"the loss hardly moved over the last half of the steps, at {end:.3g} of its start: if its minimum is not "
-            "0, state it (AbstractKnownMinimum); else fewer steps, or another algorithm, may do"
-        ]
+        """Warnings: values at the edge of their domain, runs that ended above their start, a better textbook."""
+        return remarks_on(self.hyper, self.origin, self.curves, self.comparison)
 
     def __repr__(self) -> str:
         return f"Learned({self.hyper}, {self.certificate!r})"
@@ -148,31 +116,22 @@ class Learned:
             for part in ("problem", "algorithm"):
                 code[part], found = stored(getattr(self.engine, part), part)
                 arrays |= found
-        writers = {
-            "certificate.json": lambda path: write_json(path, self.certificate.to_dict()),
-            "statement.txt": lambda path: path.write_text(f"{self.certificate}\n", encoding="utf-8"),
-            "table.npz": self.table.save,
+        here = self.beside(directory)
+        files = writers(here.certificate) | {
             "provenance.json": lambda path: write_json(path, dict(self.provenance)),
             "code.json": lambda path: write_json(path, code),
             "code.npz": lambda path: save_npz(path, arrays),
         }
         if self.test is not None and self.curves is not None:
             curves = {name: getattr(self.curves, name) for name in ("steps", "mean", "median", "low", "high")}
-            writers |= {"test.npz": self.test.save, "curves.npz": lambda path: save_npz(path, curves)}
+            files |= {"test.npz": self.test.save, "curves.npz": lambda path: save_npz(path, curves)}
         if instances and self.train is not None:
-            writers["instances.npz"] = self.train.save
-        written = write_run(directory, writers)
-        try:
-            write_report(written, self)
-        except (
-            Exception
-        ) as error:  # hours of learning are on the disk: a page that cannot be drawn is no reason to stop
-            warnings.warn(
-                f"The run is saved, and its report could not be drawn ({type(error).__name__}: {error}). Try "
-                f"`pacopt report {written}`.",
-                stacklevel=2,
-            )
-        return written
+            files["instances.npz"] = self.train.save
+        return write_with_report(directory, files, here)
+
+    def beside(self, directory: str | os.PathLike[str]) -> "Learned":
+        """This value as it is saved in that place: its certificate counts those beside it that used its instances."""
+        return replace(self, certificate=beside(self.certificate, directory))
 
     @staticmethod
     def load(
@@ -225,7 +184,7 @@ class Learned:
 
     def _checked(self, instance: Any) -> dict[str, np.ndarray]:
         """One instance with the fields, shapes and number types of those that were learned from."""
-        expected = self.provenance["fields"]
+        expected = self.origin.fields
         if not isinstance(instance, Mapping) or instance.keys() != expected.keys():
             names = sorted(map(str, instance)) if isinstance(instance, Mapping) else []
             unknown = [name for name in names if name not in expected]
@@ -252,25 +211,43 @@ class Learned:
         return checked
 
 
+def load_run(directory: str | os.PathLike[str]) -> Learned | Certificate:
+    """What a run holds: what was learned, or the certificate of a table of one's own."""
+    if (checked_path(directory) / "provenance.json").exists():
+        return Learned.load(directory)
+    return Certificate.load(directory)
+
+
 def _read(files: Mapping[str, Path], problem: Any, algorithm: Any) -> Learned:
     """The value of checked files; whatever is wrong inside of them raises something."""
+    if "provenance.json" not in files:
+        raise StorageError(
+            "The run holds the certificate of a table, and no algorithm.",
+            "What `learn` returned and saved can be loaded so.",
+            "",
+            "Use pacopt.Certificate.load(directory).",
+        )
     provenance = read_json(files["provenance.json"])
+    origin = Origin.of(provenance)
     code, arrays = read_json(files["code.json"]), load_npz(files["code.npz"])
     found: dict[str, Any] = {}
     for part, base, given in (("problem", AbstractProblem, problem), ("algorithm", AbstractAlgorithm, algorithm)):
+        before = getattr(origin, part)
         if given is not None:
-            _refuse_changed(part, given, provenance[part])
-        found[part] = given or restored(code.get(part), arrays, part, base, provenance[part])
-    lacking = [f"{provenance[part]['class']} is not imported, or has changed" for part in found if found[part] is None]
-    if provenance["versions"]["pacopt"] != __version__:  # which may run the same classes in another way
-        lacking.append(f"this was learned with pacopt {provenance['versions']['pacopt']}, and here is {__version__}")
-    engine = None if lacking else Traced(**found, steps=provenance["steps"], dtype=provenance["precision"])
+            _refuse_changed(part, given, before)
+        found[part] = given or restored(code.get(part), arrays, part, base, before)
+    names = {part: getattr(origin, part).name for part in found}
+    lacking = [f"{names[part]} is not imported, or has changed" for part in found if found[part] is None]
+    if origin.versions["pacopt"] != __version__:  # which may run the same classes in another way
+        lacking.append(f"this was learned with pacopt {origin.versions['pacopt']}, and here is {__version__}")
+    engine = None if lacking else Traced(**found, steps=origin.steps or 0, dtype=origin.precision or "float64")
     test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
+    table = LossTable.load(files["table.npz"])
     return Learned(
-        certificate=Certificate.from_dict(read_json(files["certificate.json"])),
-        table=LossTable.load(files["table.npz"]),
+        certificate=replace(Certificate.from_dict(read_json(files["certificate.json"])), table=table),
+        table=table,
         test=test,
-        curves=None if test is None else Curves(tuple(test.provenance["rows"]), **load_npz(files["curves.npz"])),
+        curves=None if test is None else Curves(test.origin.rows, **load_npz(files["curves.npz"])),
         engine=engine,
         train=Instances.load(files["instances.npz"]) if "instances.npz" in files else None,
         provenance=provenance,
@@ -278,13 +255,11 @@ def _read(files: Mapping[str, Path], problem: Any, algorithm: Any) -> Learned:
     )
 
 
-def _refuse_changed(part: str, given: Any, provenance: Mapping[str, str]) -> None:
-    now = described(given)
-    changed = [key for key in ("class", "fields", "source") if now[key] != provenance[key]]
+def _refuse_changed(part: str, given: Any, before: Code) -> None:
+    changed = before.changed(Code.of(described(given)))
     if changed:
         raise StorageError(
-            f"The {part} given has another {' and '.join(changed)} than the one that was learned with "
-            f"({provenance['class']}).",
+            f"The {part} given has another {' and '.join(changed)} than the one that was learned with ({before.name}).",
             f"The {part} of the run is needed, with the same code and the same fields.",
             "A certificate speaks of the code that it was made with and of no other.",
             "Pass what was learned with, or learn again.",

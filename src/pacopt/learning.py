@@ -2,9 +2,8 @@
 
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,34 +12,32 @@ import scipy
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.bounds.absolute import Truncation
-from pacopt.certificate import certify, check_request
-from pacopt.design import Design, Shares
-from pacopt.engines.racing import race
+from pacopt.certifying import certify, check_request
+from pacopt.claims import AbstractClaim, shared_out, standard_claims
+from pacopt.design import check_target_ratio
 from pacopt.engines.store import checked_checkpoint
 from pacopt.engines.traced.cell import Success
 from pacopt.engines.traced.checks import check_kinds, checked_domain
 from pacopt.engines.traced.engine import Traced
-from pacopt.engines.traced.reading import as_seen
 from pacopt.errors import PriorError
-from pacopt.evaluation import curvature_of, evaluated, median_candidate, standard_hyper
-from pacopt.instances import Instances
 from pacopt.learned import Learned
-from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.search import Search
 from pacopt.priors.trials import Trials
 from pacopt.problems.base import AbstractProblem
-from pacopt.refusals import checked_seed, named, refuse_training, refuse_unreachable
 from pacopt.space import Domain
 from pacopt.splits import Split, refuse_repeats
+from pacopt.stages.evaluation import curvature_of, evaluated, median_candidate, standard_hyper
+from pacopt.stages.refusals import TrainingGuard, checked_seed
+from pacopt.stages.running import StageProgress, Stages
+from pacopt.support.interrupts import heed, heeded
 from pacopt.support.machine import cores
 
 #: A function of the prior split, or candidates with weights that were fixed without any instances.
 Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure
-#: Called with the name of a stage and its numbers of finished and of all cells.
-StageProgress = Callable[[str, int, int], None]
 
 
+@heeded()
 def learn(
     problem: AbstractProblem,
     algorithm: AbstractAlgorithm,
@@ -53,6 +50,7 @@ def learn(
     confidence: float = 0.99,
     quantile_level: float = 0.9,
     truncation: Truncation | None = None,
+    claims: Sequence[AbstractClaim] = (),
     success: Success | None = None,
     curvature: tuple[float, float] | None = None,
     racing: bool = False,
@@ -70,10 +68,12 @@ def learn(
     `min_success` is the success probability to be certified, success being a run that ends at or below `target_ratio`
     times its start, or what the predicate `success` says. The search looks for it, so learning again with another value
     is another design, and keeping the better of two certificates on the same training instances voids it. `curvature` =
-    (mu, L) is for the textbook's hyperparameters only, and estimated on the prior split if it is not given.
-    `truncation` declares what a bound on the absolute loss needs. With `racing`, hopeless candidates are given up
-    early. Everything is determined by `seed`. In the directory `checkpoint` finished work is kept: the same call, made
-    again after an interruption, goes on where it stopped.
+    (mu, L) gives the textbook's hyperparameters, which are always candidates, and the search reaches at least to them;
+    it is estimated on the prior split if it is not given. One that is given must not come from training instances: the
+    ledger says that it is declared. `truncation` declares what a bound on the absolute loss needs. `claims` are made
+    beside the standard ones, which then have smaller shares of the failure probability. With `racing`, hopeless
+    candidates are given up early. Everything is determined by `seed`. In the directory `checkpoint` finished work is
+    kept: the same call, made again after an interruption, goes on where it stopped.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)
@@ -82,84 +82,56 @@ def learn(
     >>> learned.certificate.deployed.risk < 1, learned.comparison["learned"].mean < learned.comparison["standard"].mean
     (True, True)
     """
-    deployed = Traced(problem, algorithm, steps, dtype, success)
-    engine = replace(deployed, checkpoint=checked_checkpoint(checkpoint))
     check_request(confidence, min_success)
-    confidence, min_success = float(confidence), None if min_success is None else float(min_success)
+    check_target_ratio(target_ratio)
+    wanted = None if min_success is None else float(min_success)
     seed = checked_seed(split, seed, progress)
     check_kinds(problem, algorithm, split.train)
-    domain = checked_domain(algorithm)
-    middle = {name: interval.at(np.array([0.5])) for name, interval in domain.items()}
-    first = engine.prepare(middle, split.train)  # refuses what can be refused before anything runs
-    refuse_repeats(split, partial(as_seen, first.cell, middle, dtype=first.dtype))
-    mu_L = curvature_of(problem, algorithm, curvature, split.prior, first.dtype)
+    made = standard_claims(quantile_level=quantile_level, truncation=truncation)
+    stages = Stages(
+        engine=Traced(problem, algorithm, steps, dtype, success, checked_checkpoint(checkpoint)),
+        split=split,
+        domain=checked_domain(algorithm),
+        target_ratio=float(target_ratio),
+        claims=shared_out((*made, *claims)) if claims else made,
+        epsilon=1 - float(confidence),
+        progress=progress,
+    )
+    view = stages.view()  # refuses what can be refused before anything runs
+    refuse_repeats(split, view)
+    stages.refuse_unreachable(wanted, 1.0)
+    mu_L = curvature_of(problem, algorithm, curvature, split.prior, stages.engine.precision)
     standard = standard_hyper(algorithm, mu_L)
-    shares = Shares() if truncation is None else Shares(0.4, 0.2, 0.2, 0.2)
-    draft = Design(
-        DiscreteMeasure.uniform(middle),
-        target_ratio=target_ratio,
-        quantile_level=quantile_level,
-        shares=shares,
-        truncation=truncation,
-    )
-    level = (1 - confidence) * shares.success / 2
-    refuse_unreachable(min_success, len(split.train), level, 1.0)
 
-    def run(part: str, candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
-        with named(part):
-            return engine.table(candidates, instances, None if progress is None else partial(progress, part))
-
-    def run_prior(candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
-        refuse_training(split, instances)
-        return run("prior", candidates, instances)
-
-    trials = Trials(
-        run_prior,
-        split.prior,
-        domain,
-        train=len(split.train),
-        epsilon=1 - confidence,
-        shares=shares,
-        target_ratio=target_ratio,
-        min_success=min_success,
-        standard=standard,
-        seed=seed,
-    )
+    trials = stages.trials(TrainingGuard(split, view), wanted, standard, seed)
     measure = _measure(Search() if prior is None else prior, trials)
-    design = replace(draft, prior=measure, t_grid=trials.t_grid(measure))
-    refuse_unreachable(min_success, len(split.train), level, float(measure.weights.max()))
+    stages.refuse_unreachable(wanted, float(measure.weights.max()))
+    design = stages.design(measure, trials)
 
+    heed()
     # From here on the design is fixed, and the training instances are looked at.
-    work = engine.prepare(measure.support, split.train)
-    provenance = {**work.provenance, "split": _split(split)}
-    follow = partial(race, target_ratio=target_ratio) if racing else _follow
-    table = follow(partial(run, "train"), measure.support, split.train, provenance=provenance)
-    certificate = certify(table, design, confidence=confidence, min_success=min_success)
-
+    given = None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None}
+    table = stages.training_table(design, racing=racing, curvature=given)
+    heed()
+    certificate = certify(
+        table, design, confidence=confidence, min_success=wanted, allow_duplicates=split.allow_duplicates
+    )
+    heed()
     rows = {"learned": certificate.deployed.hyper}
     if standard is not None:
         rows["standard"] = standard
     rows["prior median"] = table.hyper(median_candidate(table, measure))
-    test, curves = evaluated(engine, rows, split.test)
+    test, curves = evaluated(stages.engine, rows, split.test)
     about = {
         **table.provenance,
-        "confidence": confidence,
-        "curvature": None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None},
+        "confidence": float(confidence),
         "domain": {name: (i.low, i.high, i.log) for name, i in _searched(prior, trials).items()},
         "hardware": {"cores": cores(), "machine": platform.machine(), "system": platform.system()},
         "prior": _name(Search() if prior is None else prior),
         "seed": seed,
     }
     about["versions"] = {**about["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
-    return Learned(certificate, table, test, curves, deployed, split.train, about)
-
-
-def _follow(
-    run: Any, candidates: Mapping[str, np.ndarray], instances: Instances, provenance: Mapping[str, Any]
-) -> LossTable:
-    """All candidates on all instances."""
-    table: LossTable = run(candidates, instances)
-    return replace(table, provenance={**table.provenance, **provenance})
+    return Learned(certificate, table, test, curves, replace(stages.engine, checkpoint=None), split.train, about)
 
 
 def _searched(prior: Any, trials: Trials) -> Domain:
@@ -195,9 +167,3 @@ def _measure(prior: Any, trials: Trials) -> DiscreteMeasure:
             "Use pacopt.priors.Search() or pacopt.DiscreteMeasure.uniform(candidates).",
         )
     return measure
-
-
-def _split(split: Split) -> dict[str, Any]:
-    parts = {"prior": split.prior, "train": split.train, "test": split.test}
-    sizes = {name: {"instances": len(part), "fingerprint": part.fingerprint} for name, part in parts.items()}
-    return sizes | {"allow_duplicates": split.allow_duplicates}

@@ -1,5 +1,6 @@
 """The loss table: what every candidate does on every instance. The algorithms end here and the statistics start."""
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -11,7 +12,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from pacopt.errors import StorageError, TableError
+from pacopt.provenance import Origin
 from pacopt.support.arrays import frozen, load_npz, save_npz
+from pacopt.support.cells import (
+    cell_mask,
+    column_names,
+    named_candidates,
+    plain_json,
+    real_array,
+    refuse_bad_losses,
+)
 
 #: The version of the stored form.
 SCHEMA = "pacopt.loss-table/1"
@@ -19,10 +29,11 @@ SCHEMA = "pacopt.loss-table/1"
 
 @dataclass(frozen=True, eq=False)
 class LossTable:
-    """Final losses of M candidates on N instances, beside the loss at each instance's start.
+    """Final losses of M candidates on N instances, beside the loss at each instance's start, if there is one.
 
     A loss that is not finite means that the run failed. `success` is the user's own verdict on each run, if there is
-    one. `missing` marks cells that were not evaluated; they count as failed and hold NaN.
+    one. `missing` marks cells that were not evaluated; they count as failed and hold NaN. `fingerprints` tell the
+    instances of the columns, where they are known. Candidates are named by numbers, texts or booleans.
 
     >>> table = LossTable(losses=[[1.0, 0.5], [np.inf, 3.0]], start=[2.0, 2.0])
     >>> table.shape
@@ -33,15 +44,16 @@ class LossTable:
     """
 
     losses: Float[np.ndarray, "hyper instance"]
-    start: Float[np.ndarray, " instance"]
-    candidates: Mapping[str, Float[np.ndarray, " hyper"]] = field(default_factory=dict)
+    start: Float[np.ndarray, " instance"] | None = None
+    candidates: Mapping[str, np.ndarray] = field(default_factory=dict)
     success: Bool[np.ndarray, "hyper instance"] | None = None
     missing: Bool[np.ndarray, "hyper instance"] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    fingerprints: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
-        losses, start = _real("losses", self.losses), _real("start", self.start)
+        losses = real_array("losses", self.losses)
         if losses.ndim != 2 or 0 in losses.shape:
             raise TableError(
                 f"losses has shape {losses.shape}.",
@@ -49,15 +61,16 @@ class LossTable:
                 "There is nothing to learn from an empty one.",
                 "Pass an array of shape [candidates, instances].",
             )
-        if start.shape != losses.shape[1:]:
+        start = None if self.start is None else real_array("start", self.start)
+        if start is not None and start.shape != losses.shape[1:]:
             raise TableError(
                 f"start has shape {start.shape}, losses has shape {losses.shape}.",
                 f"start holds one loss for each instance: shape {losses.shape[1:]}.",
                 "Final losses are compared with the start of the same instance.",
                 "Check that losses has candidates as rows and instances as columns.",
             )
-        missing = _mask("missing", self.missing, losses.shape)
-        success = _mask("success", self.success, losses.shape)
+        missing = cell_mask("missing", self.missing, losses.shape)
+        success = cell_mask("success", self.success, losses.shape)
         if missing is not None:
             losses = frozen(np.where(missing, np.nan, losses))
         if success is not None:
@@ -67,21 +80,28 @@ class LossTable:
         values = {
             "losses": losses,
             "start": start,
-            "candidates": MappingProxyType(_named_candidates(self.candidates, len(losses))),
+            "candidates": MappingProxyType(named_candidates(self.candidates, len(losses))),
             "success": success,
             "missing": missing,
-            "provenance": MappingProxyType(_json(self.provenance)),
+            "provenance": MappingProxyType(plain_json(self.provenance)),
+            "fingerprints": column_names(self.fingerprints, losses.shape[1]),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
-        values = (dict(self.candidates), self.success, self.missing, dict(self.provenance))
+        values = (dict(self.candidates), self.success, self.missing, dict(self.provenance), self.fingerprints)
         return LossTable, (self.losses, self.start, *values)
 
     def __repr__(self) -> str:
-        return f"LossTable({len(self.losses)} candidates of {', '.join(self.candidates)} x {len(self.start)} instances)"
+        rows, columns = self.shape
+        return f"LossTable({rows} candidates of {', '.join(self.candidates)} x {columns} instances)"
+
+    @property
+    def origin(self) -> Origin:
+        """Where the table comes from, as far as its provenance tells."""
+        return Origin.of(self.provenance)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,15 +117,29 @@ class LossTable:
 
         return LossTable(
             losses=self.losses[rows][:, columns],
-            start=self.start[columns],
+            start=None if self.start is None else self.start[columns],
             candidates={name: values[rows] for name, values in self.candidates.items()},
             success=cut(self.success),
             missing=cut(self.missing),
+            fingerprints=None if self.fingerprints is None else self.fingerprints[columns],
         )
 
-    def hyper(self, candidate: int) -> dict[str, float]:
+    def hyper(self, candidate: int) -> dict[str, Any]:
         """The hyperparameters of one candidate, by name."""
-        return {name: float(values[candidate]) for name, values in self.candidates.items()}
+        return {name: values[candidate].item() for name, values in self.candidates.items()}
+
+    @property
+    def starts(self) -> Float[np.ndarray, " instance"]:
+        """The losses at the start; a table without them is refused."""
+        if self.start is None:
+            raise TableError(
+                "The table has no start losses.",
+                "A ratio of final to start loss needs both.",
+                "Without a start nothing is known about how large a loss can be, and no bound on its mean exists.",
+                "Pass start=..., or declare the largest loss with a score: pacopt.Design.uniform(table, "
+                'score=pacopt.Ranged(200, unit="iterations")).',
+            )
+        return self.start
 
     def succeeded(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
         """The paper's convergence set: where a run ended, finite, at or below `target_ratio` times its start loss."""
@@ -117,22 +151,31 @@ class LossTable:
                 "Use 1.0 for 'does not increase the loss', 0.1 for 'reduces it tenfold'.",
             )
         # Not losses / start: the two differ on ties. A NaN compares as false.
-        success: np.ndarray = np.isfinite(self.losses) & (self.losses <= target_ratio * self.start)
+        success: np.ndarray = np.isfinite(self.losses) & (self.losses <= target_ratio * self.starts)
         return success
 
     def successes(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
-        """The user's verdicts if there are any, else `succeeded`."""
-        return self.succeeded(target_ratio) if self.success is None else self.success
+        """The user's verdicts if there are any, else `succeeded`; without a start, where the run did not fail."""
+        if self.success is not None:
+            return self.success
+        return np.isfinite(self.losses) if self.start is None else self.succeeded(target_ratio)
 
     def ratios(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
         """Final over start loss; infinite if the run failed, and for a start of 0 unless the loss stayed there."""
         losses = self.losses[rows]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratios = np.where(np.isfinite(losses), losses / self.start, np.inf)
-        at_zero = self.start == 0
+            ratios = np.where(np.isfinite(losses), losses / self.starts, np.inf)
+        at_zero = self.starts == 0
         if at_zero.any():
             ratios[:, at_zero] = np.where(losses[:, at_zero] == 0, 0.0, np.inf)
         return ratios
+
+    def outcomes(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
+        """How the runs ended, without any safeguard: ratios, or losses where there is no start; failed is infinite."""
+        if self.start is not None:
+            return self.ratios(rows)
+        losses = self.losses[rows]
+        return np.where(np.isfinite(losses), losses, np.inf)
 
     def safeguarded(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
         """z = min(l / l0, 1): the relative loss if the start is returned unless the run ended at or below it."""
@@ -141,9 +184,10 @@ class LossTable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as npz, without pickle."""
-        arrays = {"losses": self.losses, "start": self.start}
+        arrays = {"losses": self.losses}
         arrays |= {f"candidates.{name}": values for name, values in self.candidates.items()}
-        arrays |= {name: mask for name in ("success", "missing") if (mask := getattr(self, name)) is not None}
+        optional = ("start", "success", "missing", "fingerprints")
+        arrays |= {name: array for name in optional if (array := getattr(self, name)) is not None}
         header = json.dumps({"schema": SCHEMA, "provenance": dict(self.provenance)}, sort_keys=True)
         save_npz(path, arrays | {"header": np.array(header)})
 
@@ -156,7 +200,7 @@ class LossTable:
             schema, provenance = header["schema"], header["provenance"]
         except (KeyError, TypeError, ValueError):
             schema = "none"
-        if schema != SCHEMA or not {"losses", "start"} <= arrays.keys():
+        if schema != SCHEMA or "losses" not in arrays:
             raise StorageError(
                 f"{os.fspath(path)} has the schema {schema} and the arrays {', '.join(sorted(arrays))}.",
                 f"This version of pacopt reads {SCHEMA}.",
@@ -166,89 +210,18 @@ class LossTable:
         prefix = "candidates."
         return LossTable(
             losses=arrays["losses"],
-            start=arrays["start"],
+            start=arrays.get("start"),
             candidates={k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)},
             success=arrays.get("success"),
             missing=arrays.get("missing"),
             provenance=provenance,
+            fingerprints=arrays.get("fingerprints"),
         )
 
 
-def refuse_bad_losses(losses: np.ndarray, start: np.ndarray, *, first_instance: int = 0) -> None:
-    """Raise for a start that is negative or not finite and for a negative final loss; name the cell.
-
-    `first_instance` says where a part of a table stands in the whole.
-    """
-    bad = np.flatnonzero(~np.isfinite(start) | (start < 0))
-    if len(bad):
-        raise TableError(
-            f"The start loss of instance {first_instance + bad[0]} is {start[bad[0]]}; {len(bad)} are like this.",
-            "A start loss is finite and not negative.",
-            "Every statement is relative to the start, so without one nothing can be said about the instance.",
-            "Check the data of that instance and the start of the problem; a loss bounded below by "
-            "another value than 0 needs its minimum subtracted (AbstractKnownMinimum).",
-        )
-    rows, columns = np.nonzero(losses < 0)
-    if len(rows):
-        raise TableError(
-            f"The loss of candidate {rows[0]} on instance {first_instance + columns[0]} is "
-            f"{losses[rows[0], columns[0]]}; {len(rows)} are negative.",
-            "Losses are not negative.",
-            "Ratios of losses, on which every certificate rests, mean nothing for negative values.",
-            "Subtract a lower bound in the loss, or give the problem a minimum (AbstractKnownMinimum); if it has one, "
-            "that minimum is too large for this instance.",
-        )
-
-
-def _json(provenance: Any) -> dict[str, Any]:
-    try:
-        value: dict[str, Any] = json.loads(json.dumps(dict(provenance)))
-    except (TypeError, ValueError) as error:
-        raise TableError(
-            f"The provenance cannot be written as JSON: {error}.",
-            "It is a mapping of names to plain values.",
-            "It is stored and hashed with the table.",
-            "Leave out what is no number, text or list of these.",
-        ) from error
-    return value
-
-
-def _real(name: str, array: Any) -> np.ndarray:
-    try:
-        result = np.asarray(array)
-    except ValueError as error:
-        raise TableError(
-            f"{name} is no array: {error}.", "Every row has the same length.", "", "Use NaN for a run that failed."
-        ) from error
-    if result.dtype.kind not in "fiu" and result.size:
-        raise TableError(
-            f"{name} holds {result.dtype} values.", "Losses are real numbers.", "", "Pass an array of floats."
-        )
-    return frozen(result, np.float64)
-
-
-def _mask(name: str, array: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-    if array is None:
-        return None
-    result = np.asarray(array)
-    if result.dtype != np.bool_ or result.shape != shape:
-        raise TableError(
-            f"{name} is {result.dtype} of shape {result.shape}.",
-            f"It is boolean of shape {shape}, one value for each cell of the table.",
-            "",
-            "Compare explicitly, for example residuals <= tolerance.",
-        )
-    return frozen(result)
-
-
-def _named_candidates(candidates: Mapping[str, Any], rows: int) -> dict[str, np.ndarray]:
-    named = {name: _real(f"candidates[{name!r}]", values) for name, values in sorted(candidates.items())}
-    for name, values in named.items():
-        if values.shape != (rows,):
-            raise TableError(
-                f"candidates[{name!r}] has shape {values.shape}, and the table has {rows} rows.",
-                f"Each hyperparameter has one value for each candidate: shape ({rows},).",
-                "Otherwise a row would be certified under another candidate's name.",
-                "Pass the candidates in the order of the rows.",
-            )
-    return named or {"candidate": frozen(np.arange(rows, dtype=np.float64))}
+def table_hash(table: LossTable) -> str:
+    """A hash of the numbers that a certificate rests on."""
+    content = hashlib.blake2b(digest_size=16)
+    for array in (table.losses, table.start, table.success):
+        content.update(b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return content.hexdigest()

@@ -26,18 +26,18 @@ class DiscreteMeasure:
     (array([0.5, 0. , 0.5]), 0.4055)
     """
 
-    support: Mapping[str, Float[np.ndarray, " hyper"]]
+    support: Mapping[str, np.ndarray]
     log_weights: Float[np.ndarray, " hyper"]
 
     def __post_init__(self) -> None:
         """Check and freeze."""
         log_weights = frozen(self.log_weights, np.float64)
         try:
-            support = {name: frozen(values, np.float64) for name, values in self.support.items()}
+            support = {name: _values(values) for name, values in self.support.items()}
         except (TypeError, ValueError, AttributeError) as error:
             raise MeasureError(
-                f"The candidates are no numbers by name: {error}.",
-                "A measure sits on candidates given as one list of numbers for each hyperparameter.",
+                f"The candidates are no values by name: {error}.",
+                "A measure sits on candidates given as one list of values for each hyperparameter.",
                 "",
                 'Use a mapping such as {"step_size": [0.1, 0.2]}.',
             ) from error
@@ -133,6 +133,12 @@ class DiscreteMeasure:
     def dirac(self, index: int) -> "DiscreteMeasure":
         """All weight on one candidate."""
         return DiscreteMeasure(self.support, np.where(np.arange(len(self)) == index, 0.0, -np.inf))
+
+
+def _values(values: Any) -> np.ndarray:
+    """The values of a hyperparameter: real numbers as float64; texts, booleans and whole numbers as they are."""
+    array = np.asarray(values)
+    return frozen(array) if array.dtype.kind in "biuU" else frozen(array, np.float64)
 
 
 def relative_entropy(log_q: np.ndarray, log_p: np.ndarray) -> float:

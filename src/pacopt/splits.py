@@ -1,13 +1,16 @@
 """Disjoint prior, training and test instances: disjoint as rows and disjoint as content."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from pacopt.errors import SplitError
 from pacopt.instances import Instances
+from pacopt.support.arrays import frozen
 from pacopt.support.numbers import is_whole
 
 
@@ -15,18 +18,26 @@ from pacopt.support.numbers import is_whole
 class Split:
     """Three parts of the data: `prior` to choose the candidates, `train` to certify, `test` to look at the result.
 
-    A row that stands in two parts, or twice among the training instances, is refused, whoever made the parts;
-    `allow_duplicates=True` says that equal rows are separate draws (a distribution with atoms) and not a leak.
+    Equal rows are either copies of one draw or separate draws (a distribution with atoms), and only you know which.
+    Rows that are equal in two parts, or twice among the training instances, are refused, whoever made the parts. Remove
+    copies of one draw; if the rows are separate draws, keep all of them and declare it with `allow_duplicates=True`.
+    Removing separate draws biases the sample and voids the certificate.
+
+    `rows` says for each part which rows of your source its instances are; `split` records it. A source row is one
+    draw, so it may not stand in two parts, nor twice in `train`, even with `allow_duplicates`. Without `rows`, two
+    parts with the same content are taken for one part used twice. If you replace a part, give its rows too, or
+    `rows=None`.
     """
 
     prior: Instances
     train: Instances
     test: Instances
     allow_duplicates: bool = False
+    rows: Mapping[str, np.ndarray] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse parts of different kinds, and content that stands in two parts."""
-        parts = {"prior": self.prior, "train": self.train, "test": self.test}
+        """Refuse parts of different kinds, and draws that stand in two parts."""
+        parts = _parts(self)
         for name, part in parts.items():
             _refuse_no_instances(name, part)
         kinds = {name: _kinds(part) for name, part in parts.items()}
@@ -43,8 +54,27 @@ class Split:
                 f"allow_duplicates is {self.allow_duplicates!r}.", "It is True or False.", "", "Leave it out for False."
             )
         object.__setattr__(self, "allow_duplicates", bool(self.allow_duplicates))
-        if not self.allow_duplicates:
-            _refuse_overlap({name: (part, np.arange(len(part))) for name, part in parts.items()})
+        if self.rows is not None:
+            object.__setattr__(self, "rows", _checked_rows(self.rows, parts))
+            _refuse_shared_rows(self.rows)
+        if self.allow_duplicates:
+            _refuse_equal_parts(parts, traced=self.rows is not None)
+        else:
+            _refuse_overlap(parts, _numbers(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as what it was made of, for worker processes."""
+        rows = None if self.rows is None else dict(self.rows)
+        return Split, (self.prior, self.train, self.test, self.allow_duplicates, rows)
+
+
+def _parts(split: Split) -> dict[str, Instances]:
+    return {"prior": split.prior, "train": split.train, "test": split.test}
+
+
+def _numbers(split: Split) -> Mapping[str, np.ndarray]:
+    """How the instances are called in messages: by their source rows, if those are known."""
+    return split.rows or {name: np.arange(len(part)) for name, part in _parts(split).items()}
 
 
 def _kinds(part: Instances) -> dict[str, str]:
@@ -54,22 +84,27 @@ def _kinds(part: Instances) -> dict[str, str]:
 
 def refuse_repeats(parts: Split, view: Callable[[Instances], Instances]) -> None:
     """Refuse rows that are the same instance once they are looked at in a certain way."""
-    if parts.allow_duplicates:
+    if parts.allow_duplicates and parts.rows is not None:
         return
-    named = {"prior": parts.prior, "train": parts.train, "test": parts.test}
-    seen = {name: (view(part), np.arange(len(part))) for name, part in named.items() if len(part)}
-    if all(part is named[name] for name, (part, _) in seen.items()):
+    named = _parts(parts)
+    seen = {name: view(part) for name, part in named.items() if len(part)}
+    if all(part is named[name] for name, part in seen.items()):
         return
-    read = seen["train"][0].fields
+    read = seen["train"].fields
     whole = read.keys() == parts.train.fields.keys()
-    sense = "the precision of the run" if whole else f"all that a run depends on ({', '.join(read)})"
-    _refuse_overlap(seen, f" in {sense}")
+    sense = " in the precision of the run" if whole else f" in all that a run depends on ({', '.join(read)})"
+    if parts.allow_duplicates:
+        _refuse_equal_parts(seen, traced=False, sense=sense)
+    else:
+        _refuse_overlap(seen, _numbers(parts), sense)
 
 
 def split(
     instances: Instances, *, prior: int, train: int, test: int, seed: int, allow_duplicates: bool = False
 ) -> Split:
     """A random split with these numbers of instances in each part; rows beyond their sum are left out.
+
+    Equal rows are refused, as copies of one draw must be removed and separate draws must not; `Split` says more.
 
     >>> parts = split(Instances({"b": np.arange(10.0)}), prior=2, train=5, test=3, seed=0)
     >>> len(parts.prior), len(parts.train), len(parts.test)
@@ -102,11 +137,8 @@ def split(
         )
     order = np.random.default_rng(seed).permutation(len(instances))
     rows = dict(zip(sizes, np.split(order, np.cumsum(list(sizes.values()))), strict=False))
-    parts = {name: instances[rows[name]] for name in sizes}
-    if not allow_duplicates:
-        _refuse_overlap({name: (parts[name], rows[name]) for name in sizes})
-    # The check above names rows of `instances`; the one in Split would name rows of the parts.
-    return Split(**parts, allow_duplicates=allow_duplicates)
+    rows = {name: rows[name] for name in sizes}
+    return Split(**{name: instances[rows[name]] for name in sizes}, allow_duplicates=allow_duplicates, rows=rows)
 
 
 def _refuse_no_instances(name: str, value: object) -> None:
@@ -119,28 +151,84 @@ def _refuse_no_instances(name: str, value: object) -> None:
         )
 
 
-def _refuse_overlap(parts: Mapping[str, tuple[Instances, np.ndarray]], sense: str = "") -> None:
-    train, rows = parts["train"]
-    order = np.argsort(train.fingerprints, kind="stable")
-    twice = np.flatnonzero(train.fingerprints[order[1:]] == train.fingerprints[order[:-1]])
+def _checked_rows(rows: object, parts: Mapping[str, Instances]) -> Mapping[str, np.ndarray]:
+    """The source rows of each part, as read-only arrays of whole numbers."""
+    given = {name: np.asarray(values) for name, values in rows.items()} if isinstance(rows, Mapping) else {}
+    sizes = {name: (len(part),) for name, part in parts.items()}
+    shapes = {name: array.shape for name, array in given.items()}
+    if shapes != sizes or any(len(a) and (a.dtype.kind not in "iu" or a.min() < 0) for a in given.values()):
+        wanted = ", ".join(f"{len(part)} ({name})" for name, part in parts.items())
+        found = ", ".join(f"{name}: {array.dtype}{list(array.shape)}" for name, array in given.items())
+        low = [f" The smallest is {a.min()}." for a in given.values() if a.dtype.kind == "i" and a.size and a.min() < 0]
+        raise SplitError(
+            f"rows is {found or rows!r}, and the parts have {wanted} instances.{''.join(low[:1])}",
+            "For each part there is one source row for each instance, a whole number, not negative.",
+            "They tell separate draws that are equal from one draw used twice.",
+            "Make the parts with pacopt.split, which records them, or leave out rows.",
+        )
+    return MappingProxyType({name: frozen(given[name], np.int64) for name in parts})
+
+
+def _refuse_shared_rows(rows: Mapping[str, np.ndarray]) -> None:
+    """Refuse one draw that is used twice, whatever was declared about equal rows."""
+    values, counts = np.unique(rows["train"], return_counts=True)
+    shared = {"twice in train": values[counts > 1]}
+    shared |= {f"in {one} and in {two}": np.intersect1d(rows[one], rows[two]) for one, two in combinations(rows, 2)}
+    for where, found in shared.items():
+        if len(found):
+            raise SplitError(
+                f"Source row {found[0]} stands {where}, and {len(found) - 1} more rows do.",
+                "A source row is one draw and stands in one part, once in train.",
+                "allow_duplicates=True is about separate draws that are equal. One draw used twice is counted as two, "
+                "or chooses the candidates that it certifies: the certificate would be void.",
+                "Make the parts with pacopt.split, which gives each row to one part.",
+            )
+
+
+def _refuse_equal_parts(parts: Mapping[str, Instances], *, traced: bool, sense: str = "") -> None:
+    """Refuse one part that is used twice; if the source rows are known (`traced`), equal content is no sign of it."""
+    for (one, left), (other, right) in combinations(parts.items(), 2):
+        if not len(left) or len(left) != len(right):
+            continue
+        if left is right or (not traced and np.array_equal(np.sort(left.fingerprints), np.sort(right.fingerprints))):
+            raise SplitError(
+                f"The {one} split and the {other} split hold the same {len(left)} rows{sense}.",
+                "Each part has draws of its own.",
+                "allow_duplicates=True is about separate draws that are equal. One part used twice chooses the "
+                "candidates that it certifies, which voids the certificate, or tests what was chosen on it.",
+                "Make the parts with pacopt.split from one set of instances. If these are separate draws, say which "
+                "rows of your source they are: Split(..., rows={'prior': ..., 'train': ..., 'test': ...}).",
+            )
+
+
+def _refuse_overlap(parts: Mapping[str, Instances], rows: Mapping[str, np.ndarray], sense: str = "") -> None:
+    """Refuse equal rows of which nobody has said that they are separate draws."""
+    remedy = (
+        "If they are copies of one draw, remove the copies. If they are separate draws, keep all of them and say so "
+        "with allow_duplicates=True: removing separate draws voids the certificate."
+    )
+    marks, number = parts["train"].fingerprints, rows["train"]
+    order = np.argsort(marks, kind="stable")
+    twice = np.flatnonzero(marks[order[1:]] == marks[order[:-1]])
     if len(twice):
         raise SplitError(
-            f"Instance {rows[order[twice[0]]]} (train) and instance {rows[order[twice[0] + 1]]} (train) are the same"
-            f"{sense}, and {len(twice) - 1} more pairs like this.",
-            "No instance may stand twice among the training instances.",
-            "A certificate counts independent instances; a copy would be counted as another one.",
-            "Remove the copies, or, if equal rows are separate draws from your distribution, say so with "
-            "allow_duplicates=True.",
+            f"Instance {number[order[twice[0]]]} (train) and instance {number[order[twice[0] + 1]]} (train) are the "
+            f"same{sense}, and {len(twice) - 1} more pairs like this.",
+            "Equal rows are either copies of one draw or separate draws, and only you know which.",
+            "A certificate counts independent draws, and a copy would be counted as another one. If separate draws are "
+            "removed, the sample is biased.",
+            remedy,
         )
-    for (one, (left, left_rows)), (other, (right, right_rows)) in combinations(parts.items(), 2):
+    for (one, left), (other, right) in combinations(parts.items(), 2):
         common, i, j = np.intersect1d(left.fingerprints, right.fingerprints, return_indices=True)
         if len(common):
             raise SplitError(
-                f"Instance {left_rows[i[0]]} ({one}) and instance {right_rows[j[0]]} ({other}) are the same"
+                f"Instance {rows[one][i[0]]} ({one}) and instance {rows[other][j[0]]} ({other}) are the same"
                 f"{sense}, and {len(common) - 1} more pairs like this.",
-                "No instance may stand in two parts.",
+                "Equal rows are either copies of one draw, which belongs in one part, or separate draws, and only you "
+                "know which.",
                 "A certificate holds for candidates chosen without the training instances, and a test shows something "
-                "only on instances that were used for nothing else.",
-                "Remove the duplicates, or, if equal rows are separate draws from your distribution, say so with "
-                "allow_duplicates=True.",
+                "only on instances that were used for nothing else. If separate draws are removed, the sample is "
+                "biased.",
+                remedy,
             )

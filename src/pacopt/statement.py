@@ -1,71 +1,71 @@
 """A certificate as text that can be read aloud."""
 
-from dataclasses import asdict
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
+
+from pacopt.claims.subject import Subject
+from pacopt.support.rounding import down, up
 
 if TYPE_CHECKING:
     from pacopt.certificate import Certificate
 
+__all__ = ["certificate_summary", "certificate_text", "down", "not_the_first", "shortfall", "subject_of", "up"]
+
+
+def subject_of(certificate: "Certificate") -> Subject:
+    """What the statements of a certificate speak of."""
+    c, score, origin = certificate, certificate.design.score, certificate.origin
+    steps, relative = origin.steps, score.relative
+    hyper = ", ".join(f"{name} = {value!r}" for name, value in c.deployed.hyper.items())
+    criterion = "the user's success criterion" + (f" ({origin.criterion})" if origin.criterion else "")
+    minimum = "loss above the minimum that the problem states" if origin.known_minimum else "loss"
+    return Subject(
+        hyper=f"the algorithm with {hyper}" if steps else f"the candidate with {hyper}",
+        run=f"run for {steps} steps from the start" if steps else "",
+        loss=minimum if relative else score.noun,
+        unit="" if score.unit in score.noun else score.unit,  # a number of iterations has no unit
+        criterion=criterion if c.user_success else None,
+        relative=relative,
+        proviso=score.proviso,
+        target_ratio=c.design.target_ratio,
+    )
+
 
 def certificate_text(certificate: "Certificate") -> str:
-    """The sentence, its numbers, where they come from, and what they rest on; all numbers rounded to the safe side."""
-    c, deployed, posterior, design = certificate, certificate.deployed, certificate.posterior, certificate.design
-    steps = c.provenance.get("steps")
-    run = f"run for {steps} steps from the start" if steps else "run from the start"
-    hyper = ", ".join(f"{name} = {value!r}" for name, value in deployed.hyper.items())
-    target = "its start" if design.target_ratio == 1 else f"{design.target_ratio!r} times its start"
-    event = f"meets {criterion(c)}" if c.user_success else f"ends at or below {target}"
-    shares = ", ".join(f"{name} {share!r}" for name, share in asdict(design.shares).items() if share)
-    level = f"{percentage(design.quantile_level)} %"
+    """The sentences, where their numbers come from, and what they rest on; all numbers rounded to the safe side."""
+    c, design, subject = certificate, certificate.design, subject_of(certificate)
+    run = f", {subject.run}" if subject.run else ""
     lines = [
-        f"With confidence {c.confidence!r} over the draw of the {c.instances} training instances:",
-        f"on a new instance from the same distribution, the algorithm with {hyper}, {run} and returning the start "
-        f"unless it ended at or below it, has expected final-to-initial loss ratio at most {up(deployed.risk)}.",
-        f"Without that safeguard it {event} with probability at least {down(deployed.success)}.",
+        *([missed] if (missed := shortfall(c)) else []),
+        f"With confidence {c.confidence!r} over the draw of the {c.instances} training instances, on a new instance "
+        f"from the same distribution, for {subject.hyper}{run}:",
+        *(f"- {c.sentences[claim.name]}" for claim in design.claims),
     ]
-    if deployed.quantile is None:
-        lines.append(f"No finite bound on the {level} quantile can be given with these instances and weights.")
-    else:
-        lines.append(
-            f"At least {level} of instances end, without the safeguard, at a ratio of at most {up(deployed.quantile)}."
-        )
-    if c.provenance.get("known_minimum"):
+    if c.origin.known_minimum:
         lines.append("Loss means here the loss above the minimum that the problem states for the instance.")
-    if deployed.absolute is not None:
-        lines.append(f"With the safeguard its expected final loss is at most {up(deployed.absolute)}.")
-    if c.min_success is not None and c.attained:
-        lines.append(f"Deployed among those with a certified success probability of at least {c.min_success!r}.")
-    if not c.ever_succeeded:
-        lines.append(
-            "No candidate succeeded on any training instance: there is nothing to deploy. Look for candidates "
-            "elsewhere (smaller step sizes, a wider domain), allow more steps, or ask for less (a larger target ratio)."
-        )
-    if not c.attained:
-        lines.append(
-            f"No candidate could be certified to succeed with probability {c.min_success!r}: the one above has the "
-            f"largest certified probability, {down(deployed.success)}."
-        )
+    if c.required and c.attained:
+        lines.append(f"Chosen among those that are certified with {_asked(c)}.")
+    if c.earlier:
+        lines.append(not_the_first(c))
+    shares = ", ".join(f"{claim.name} {claim.share:.4g}" for claim in design.claims)
     lines += [
         "",
-        "For a fresh candidate drawn from the posterior for each instance: "
-        f"expected ratio at most {up(posterior.risk)}, success with probability at least {down(posterior.success)}.",
-        "",
-        f"Where {up(deployed.risk)} comes from: {deployed.empirical_risk:.4g} on the training instances + "
-        f"{deployed.confidence_cost:.4g} for the confidence + {deployed.selection_cost:.4g} for the choice among "
-        f"{len(design.prior)} candidates (weight {deployed.weight:.3g}).",
-        f"Posterior: training mean {posterior.empirical_risk:.4g}, KL {posterior.kl:.4g} nats, t = {posterior.t:.4g}"
-        + (" (at the edge of its grid: another grid might be tighter)." if posterior.t_at_edge else "."),
+        *_drawn(c),
+        *_explained(c),
         f"The failure probability of {1 - c.confidence:.3g} is shared: {shares}.",
-        f"Where the start loss is 0 ({c.zero_starts} of the training instances), the ratio counts as 0 if the loss "
-        "stayed there, and as 1 otherwise.",
-        "Theorems: betting with a mixture over t, for all candidates and posteriors; Clopper-Pearson; kl; order "
-        "statistics.",
+    ]
+    if subject.relative:
+        lines.append(
+            f"Where the start loss is 0 ({c.zero_starts} of the training instances), the ratio counts as 0 if the loss "
+            "stayed there, and as 1 otherwise."
+        )
+    theorems = [f"{c.theorems[claim.name]} ({claim.name})" for claim in design.claims if claim.name in c.theorems]
+    lines += [
+        f"Theorems: {'; '.join(theorems)}.",
         "",
         "It rests on:",
         *(f"- {entry.text} ({entry.status})" for entry in c.ledger),
-        "Not claimed: anything about one given instance, another distribution, more steps, or the minimiser. Selecting "
-        "again on the same instances with other candidates voids it.",
+        f"Not claimed: anything about one given instance{', more steps' if subject.run else ''}, another distribution, "
+        "or the minimiser. Selecting again on the same instances with other candidates voids it.",
         f"Design {design.hash}, table {c.table_hash}.",
     ]
     return "\n".join(lines)
@@ -73,37 +73,74 @@ def certificate_text(certificate: "Certificate") -> str:
 
 def certificate_summary(certificate: "Certificate") -> str:
     """The sentences of a certificate and what they rest on, without how they were computed."""
-    sentences = certificate_text(certificate).partition("\n\n")[0]
-    ledger = "\n".join(f"- {entry.text} ({entry.status})" for entry in certificate.ledger)
-    return f"{sentences}\n\nIt rests on:\n{ledger}"
+    lines = str(certificate).partition("\n\n")[0].splitlines()
+    missed = shortfall(certificate)
+    if missed and lines[0] != missed:  # an earlier version said it at the end
+        lines = [missed, *(line for line in lines if not line.startswith("No candidate "))]
+    ledger = [f"- {entry.text} ({entry.status})" for entry in certificate.ledger]
+    return "\n".join([*lines, "", "It rests on:", *ledger])
 
 
-def criterion(certificate: "Certificate") -> str:
-    """What a user calls a success."""
-    name = certificate.provenance.get("criterion")
-    return f"the user's success criterion ({name})" if name else "the user's success criterion"
+def not_the_first(certificate: "Certificate") -> str:
+    """What earlier certificates of some of the same instances mean for this one."""
+    c = certificate
+    made = "One earlier certificate was" if c.earlier == 1 else f"{c.earlier} earlier certificates were"
+    return (
+        f"{made} made with some of these training instances. All of them hold together with probability at least "
+        f"{max(0.0, round(1 - (1 + c.earlier) * (1 - c.confidence), 12))!r} only, and so does the best of them."
+    )
 
 
-def percentage(level: float) -> str:
-    """A level that somebody chose, in per cent, with all its digits.
+def shortfall(certificate: "Certificate") -> str:
+    """What a reader has to know first: that what was asked for is not attained; empty if it is."""
+    c = certificate
+    asked = "" if c.attained else "What was asked for is not attained: "
+    if not c.ever_succeeded:
+        return (
+            f"{asked or 'Nothing succeeded: '}no candidate succeeded on any training instance. With new training "
+            "instances, look for candidates elsewhere (smaller step sizes, a wider domain), allow more steps, or ask "
+            "for less (a larger target ratio): on the same ones a second certificate would be void."
+        )
+    if c.attained:
+        return ""
+    name, wanted = next((name, wanted) for name, wanted in c.required.items() if not _met(c, name, wanted))
+    claim = c.design[name]
+    return (
+        f"{asked}no candidate could be certified with {claim.heading(c.design)} {wanted!r}. The one below comes "
+        f"nearest, with {claim.shown(c.deployed.values[name])}."
+    )
 
-    >>> [percentage(level) for level in (0.9, 0.99, 0.99999999999)]
-    ['90', '99', '99.999999999']
-    """
-    return f"{Decimal(repr(level)).scaleb(2).normalize():f}"
+
+def _met(c: "Certificate", name: str, wanted: float) -> bool:
+    value = c.deployed.values[name]
+    return value is not None and (value >= wanted if c.design[name].at_least else value <= wanted)
 
 
-def up(value: float, digits: int = 4) -> str:
-    """The value rounded up to some significant digits."""
-    return _rounded(value, digits, ROUND_CEILING)
+def _asked(c: "Certificate") -> str:
+    asked = [f"{c.design[name].heading(c.design)} {wanted!r}" for name, wanted in c.required.items()]
+    return " and ".join(asked)
 
 
-def down(value: float, digits: int = 4) -> str:
-    """The value rounded down to some significant digits."""
-    return _rounded(value, digits, ROUND_FLOOR)
+def _drawn(c: "Certificate") -> list[str]:
+    """What holds for the posterior, where it is not on one candidate."""
+    known = [claim for claim in c.design.claims if c.posterior.values.get(claim.name) is not None]
+    if not known or max(c.posterior.weights) == 1.0:
+        return []
+    numbers = ", ".join(f"{claim.heading(c.design)} {claim.shown(c.posterior.values[claim.name])}" for claim in known)
+    return [f"For a fresh candidate drawn from the posterior for each instance: {numbers}.", ""]
 
 
-def _rounded(value: float, digits: int, side: str) -> str:
-    rounded = Context(prec=digits, rounding=side).create_decimal(value).normalize()
-    # Written out where that is easily read: 30 and not 3e+1.
-    return f"{rounded:f}" if rounded == 0 or -5 < rounded.adjusted() < 6 else f"{rounded:e}"
+def _explained(c: "Certificate") -> list[str]:
+    """Where the number of the objective comes from, if that is the mean score."""
+    values, drawn = c.deployed.values, c.posterior.values
+    if "selection_cost" not in values or "t" not in drawn:
+        return []
+    number = c.design.objective.shown(values[c.design.objective.name])
+    edge = " (at the edge of its grid: with new training instances another grid might be tighter)"
+    return [
+        f"Where {number} comes from: {values['empirical_risk']:.4g} on the training instances + "
+        f"{values['confidence_cost']:.4g} for the confidence + {values['selection_cost']:.4g} for the choice among "
+        f"{len(c.design.prior)} candidates (weight {c.deployed.weight:.3g}).",
+        f"Posterior: training mean {drawn['empirical_risk']:.4g}, KL {c.posterior.kl:.4g} nats, t = {drawn['t']:.4g}"
+        f"{edge if drawn['t_at_edge'] else ''}.",
+    ]

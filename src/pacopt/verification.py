@@ -9,11 +9,13 @@ import numpy as np
 
 from pacopt.auditing import Audit, audit
 from pacopt.certificate import Certificate
+from pacopt.claims.foreign import ForeignClaim
 from pacopt.errors import StorageError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.report.seal import REPORT, report_problem
-from pacopt.runs import checked_path, damage, read_json
+from pacopt.runs.files import checked_path, damage, read_json
+from pacopt.statement import subject_of
 from pacopt.support.numbers import is_whole
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class Verification:
     rerun: int
     problems: tuple[str, ...]
     unchecked: tuple[str, ...] = ()
+    not_recomputed: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -72,8 +75,8 @@ def verify(
     """Recompute a stored certificate from its table with independent code, on NumPy and SciPy alone.
 
     With `rerun`, so many random cells of the table are drawn, and their candidates, and the deployed one, are run again
-    on all of their instances; everything that comes out is compared. That needs JAX, the stored instances and the user's
-    code: imported already, or given here (a success predicate has to be given to be checked).
+    on all of their instances; everything that comes out is compared. That needs JAX, the stored instances and the
+    user's code: imported already, or given here (a success predicate has to be given to be checked).
     """
     _check(rerun, seed)
     root = checked_path(directory)
@@ -81,35 +84,37 @@ def verify(
     if problems:
         return Verification(str(root), 0, 0, tuple(problems))
     try:
-        stored, provenance = read_json(root / "certificate.json"), read_json(root / "provenance.json")
-        table = LossTable.load(root / "table.npz")
+        stored, table = read_json(root / "certificate.json"), LossTable.load(root / "table.npz")
         result = audit(stored, table)
-        problems = _wrong(root, stored, table, provenance, result)
+        problems = _wrong(root, stored, table, result)
     except Exception as error:  # whatever a file holds that no run would
         return Verification(str(root), 0, 0, (f"{type(error).__name__}: {error}",))
-    again, unchecked = 0, [] if (root / REPORT).exists() else [f"there is no {REPORT}; `pacopt report` draws it"]
+    again, unchecked = (
+        0,
+        [f"the claim {name!r}, whose formula is not at hand, was not recomputed" for name in result.not_recomputed],
+    )
+    if not (root / REPORT).exists():
+        unchecked.append(f"there is no {REPORT}; `pacopt report` draws it")
     if rerun and not problems:
         again, problems = _rerun(root, table, rerun, seed, problem, algorithm, success)
         if table.success is not None and success is None:
             unchecked.append("the verdicts of the success predicate, which was not given, were not checked")
-    return Verification(str(root), result.compared, again, tuple(problems), tuple(unchecked))
+    return Verification(str(root), result.compared, again, tuple(problems), tuple(unchecked), result.not_recomputed)
 
 
-def _wrong(
-    root: Path, stored: dict[str, Any], table: LossTable, provenance: dict[str, Any], result: Audit
-) -> list[str]:
+def _wrong(root: Path, stored: dict[str, Any], table: LossTable, result: Audit) -> list[str]:
     """Everything that does not fit together in files that are as they were saved."""
-    deployed, split = stored["deployed"]["hyper"], table.provenance.get("split")
-    pairs = {key: (provenance.get(key), value) for key, value in table.provenance.items() if key != "versions"}
-    pairs["confidence"] = (provenance.get("confidence"), stored["confidence"])
-    rules = {
-        f"{result.disagreement}": result.passed,
-        "provenance.json, certificate.json and table.npz tell of different runs": all(
-            a == b for a, b in pairs.values()
-        ),
-    }
+    deployed, split = stored["deployed"]["hyper"], table.origin.split
+    rules = {f"{result.disagreement}": result.passed}
+    if (root / "provenance.json").exists():
+        provenance = read_json(root / "provenance.json")
+        pairs = {key: (provenance.get(key), value) for key, value in table.provenance.items() if key != "versions"}
+        pairs["confidence"] = (provenance.get("confidence"), stored["confidence"])
+        same = all(a == b for a, b in pairs.values())
+        rules["provenance.json, certificate.json and table.npz tell of different runs"] = same
     if result.passed:
         certificate = Certificate.from_dict(stored)
+        rules["the sentences of certificate.json do not say what its numbers say"] = _said(certificate)
         words = (root / "statement.txt").read_text(encoding="utf-8")
         rules["statement.txt does not say what certificate.json says"] = words == f"{certificate}\n"
         # The report is a view and may be missing; where it is, it has to show this certificate.
@@ -121,13 +126,24 @@ def _wrong(
         rules["test.npz does not start with the deployed hyperparameters"] = test.hyper(0) == deployed
     if (root / "instances.npz").exists():
         instances = Instances.load(root / "instances.npz")
-        wanted = {table.provenance.get("instances")} | ({split["train"]["fingerprint"]} if split else set())
+        wanted = {table.origin.instances} | ({split.train.fingerprint} if split else set())
         rules["instances.npz does not hold the instances that the table was made of"] = wanted == {
             instances.fingerprint
         }
-        separate = split is None or split["allow_duplicates"] or len(set(instances.fingerprints)) == len(instances)
+        separate = split is None or split.allow_duplicates or len(set(instances.fingerprints)) == len(instances)
         rules["instances.npz holds an instance twice, which the ledger denies"] = separate
     return [problem for problem, holds in rules.items() if not holds]
+
+
+def _said(certificate: Certificate) -> bool:
+    """Whether each sentence is the one that its claim makes of its number; without its code, a claim's own stands."""
+    subject, values = subject_of(certificate), certificate.deployed.values
+    known = [claim for claim in certificate.design.claims if not isinstance(claim, ForeignClaim)]
+    return certificate.stored is not None or all(
+        certificate.sentences[claim.name] == claim.sentence(values[claim.name], subject)
+        and certificate.theorems[claim.name] == claim.theorem(certificate.design)
+        for claim in known
+    )
 
 
 def _rerun(
@@ -147,7 +163,7 @@ def _rerun(
             if learned.train is None
             else "Import the code before, or pass problem=... and algorithm=... (on the command line: --job job.toml).",
         )
-    if success is not None and predicate_hash(success) != learned.provenance["success"]:
+    if success is not None and predicate_hash(success) != learned.origin.predicate:
         return 0, ["the success predicate that was given is not the one of the run"]
     rows, columns = _chosen(table, count, learned.certificate.deployed.index, np.random.default_rng(seed))
     chosen = {name: values[rows] for name, values in table.candidates.items()}
@@ -173,17 +189,17 @@ def _differences(
 ) -> list[str]:
     """Every cell that does not come out as it stands in the table; a cell that was not run then says nothing."""
     problems = []
+    verdicts = before.success is not None and again.success is not None
     for j, column in enumerate(columns.tolist()):
-        start = before.start[j]
+        start = before.starts[j]
         for i, row in enumerate(rows.tolist()):
             if before.missing is not None and before.missing[i, j]:
                 continue
             place, old, new = f"candidate {row} on instance {column}", before.losses[i, j], again.losses[i, j]
-            if not _same(old, new, start, target) or abs(again.start[j] - start) > ROUNDING * start:
+            if not _same(old, new, start, target) or abs(again.starts[j] - start) > ROUNDING * start:
                 problems.append(f"{place} has the loss {old:.10g} in the table and {new:.10g} when run again")
-            elif before.success is not None and again.success is not None:
-                if before.success[i, j] != again.success[i, j]:
-                    problems.append(f"{place} has another verdict when run again")
+            elif verdicts and before.success[i, j] != again.success[i, j]:  # type: ignore[index]
+                problems.append(f"{place} has another verdict when run again")
     return problems
 
 

@@ -16,14 +16,11 @@ FLAGS += ["--disable-component-update", "--disable-sync"]
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 FRONTIER = "one hyperparameter and a frontier"
 
-pytestmark = [
-    reports.GROUP,
-    # In CI there is a browser, or it is an error.
-    pytest.mark.skipif(
-        CHROMIUM is None and "CI" not in os.environ,
-        reason="No browser: the reports were NOT looked at. Run `apt-get install chromium`.",
-    ),
-]
+# In CI there is a browser, or it is an error.
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None and "CI" not in os.environ,
+    reason="No browser: the reports were NOT looked at. Run `apt-get install chromium`.",
+)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +84,7 @@ def overflow(page):
 def test_every_chart_of_every_report_is_drawn(opened, case):
     page = opened(case)
     charts = page.locator(".chart[role=img]")
-    assert charts.count() >= 2
+    assert charts.count() >= 1
     for i in range(charts.count()):
         box = charts.nth(i).locator("svg").bounding_box()
         assert box["width"] > 300
@@ -100,23 +97,26 @@ def test_every_chart_of_every_report_is_drawn(opened, case):
     page.set_viewport_size(PHONE)
     until(page, "[...document.querySelectorAll('.chart svg')].every(svg => svg.clientWidth <= 390)")
     assert overflow(page) <= 0
+    cut = "[...document.querySelectorAll('.first .scroll')].map(box => box.scrollWidth - box.clientWidth)"
+    assert all(rest <= 0 for rest in page.evaluate(cut)), "a number that is cut off is another number"
     photographed(page, f"{case} phone")
 
 
 def test_the_first_screen_holds_badge_numbers_and_verdict(opened):
     page = opened("two hyperparameters")
-    for part in (".badge", ".tiles", ".against", "text=Verdict", "text=Point estimates on 50 test instances"):
+    for part in (".badge", ".tiles", ".against", "text=Verdict", "text=Measured on 50 test instances"):
         box = page.locator(part).first.bounding_box()
         assert box["y"] + box["height"] <= DESKTOP["height"]
 
 
 def test_the_slider_moves_by_keyboard_and_says_another_choice(opened):
     page = opened(FRONTIER)
-    picks = json.loads(page.locator("#picks").text_content())
+    picks = json.loads(page.locator("#picks").text_content())["picks"]
     slider = page.locator("#slider")
 
     def shown():
-        return {part: page.locator(f"[data-pick={part}]").text_content() for part in picks[0]}
+        said = {part: page.locator(f"[data-pick={part}]").text_content() for part in ("hyper", "code")}
+        return said | {"numbers": page.locator("[data-number]").all_text_contents()}
 
     def ring():
         return page.locator("[data-chart=choices] .mark-symbol path").last.get_attribute("transform")
@@ -129,7 +129,8 @@ def test_the_slider_moves_by_keyboard_and_says_another_choice(opened):
     assert first == picks[0]
     page.keyboard.press("ArrowRight")
     assert shown() == picks[1] != first
-    assert picks[1]["risk"] in slider.get_attribute("aria-valuetext")
+    said = slider.get_attribute("aria-valuetext")
+    assert said.startswith(f"success at least {picks[1]['numbers'][0]}, mean ratio at most {picks[1]['numbers'][1]},")
     page.keyboard.press("End")
     assert shown() == picks[-1]
     assert ", deployed" not in page.locator("#picked").text_content()
@@ -154,6 +155,7 @@ def test_the_page_knows_the_directory_of_its_run(opened, tmp_path):
     page = opened(FRONTIER)
     quoted = f"{tmp_path}/a run's place".replace("'", "'\"'\"'")
     assert page.locator("#verify").text_content() == f"pacopt verify '{quoted}'"
+    assert f'pacopt.Learned.load("{tmp_path}/a run\'s place")' in page.locator("#use").text_content()
     page.locator("[data-copy=verify]").click()
     until(page, "/Copied|Selected/.test(document.querySelector('[data-copy=verify]').textContent)")
 
@@ -238,4 +240,5 @@ def test_without_javascript_words_and_numbers_are_there(opened):
     assert "The charts need JavaScript" in page.locator("noscript").inner_text()
     assert page.locator("#statement").text_content() == str(certificate)
     assert page.locator("#choices tbody tr").count() > 3
-    assert page.locator("[data-pick=risk]").inner_text() in str(certificate)
+    for number in page.locator("[data-number]").all_inner_texts():
+        assert number in str(certificate)

@@ -2,11 +2,9 @@
 
 import doctest
 import importlib
-import os
 import pkgutil
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import alone
 import pacopt
 from pacopt.app.job_file import TABLES, TOP
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PACOPT = Path(sys.executable).with_name("pacopt")
 #: Language, title and content of a block of code; text without a language is a picture or an output.
 BLOCK = r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```"
 MODULES = [info.name for info in pkgutil.walk_packages(pacopt.__path__, "pacopt.")]
@@ -40,9 +38,7 @@ def test_a_page_runs_as_printed(page, tmp_path, monkeypatch, capsys):
             exec(compile(block, str(page), "exec"), script.__dict__)
         elif language == "sh":
             for line in re.findall(r"^pacopt (.*)$", block, flags=re.MULTILINE):
-                answer = subprocess.run(
-                    [PACOPT, *shlex.split(line, comments=True)], capture_output=True, text=True, check=False
-                )
+                answer = alone.pacopt(*shlex.split(line, comments=True))
                 assert answer.returncode == 0, f"pacopt {line}\n{answer.stderr}"
                 print(answer.stdout)
         else:
@@ -81,7 +77,7 @@ def test_every_public_name_stands_on_a_page_of_the_api():
         names = {
             name for name in getattr(pacopt, module).__all__ if isinstance(getattr(getattr(pacopt, module), name), type)
         }
-        assert {f"{module}.{name}" for name in names} - {f"bounds.{name}" for name in pacopt.__all__} <= shown
+        assert {f"{module}.{name}" for name in names} - {f"{module}.{name}" for name in pacopt.__all__} <= shown
     kinds = {kind.__name__ for kind in pacopt.PacoptError.__subclasses__() if kind.__module__ == "pacopt.errors"}
     assert {f"errors.{kind}" for kind in kinds} <= shown
 
@@ -118,8 +114,8 @@ def test_every_pacopt_command_in_the_text_of_a_page_exists_with_its_options():
 
 
 def help_of(*command):
-    environment = os.environ | {"COLUMNS": "200"}
-    answer = subprocess.run([PACOPT, *command, "--help"], capture_output=True, text=True, check=True, env=environment)
+    answer = alone.pacopt(*command, "--help", COLUMNS="200")
+    assert answer.returncode == 0, answer.stderr
     return answer.stdout
 
 

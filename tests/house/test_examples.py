@@ -1,11 +1,10 @@
 """Every example runs as a script of its own, with warnings as errors, and writes only where it is started."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from alone import run_script
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 #: What each of them prints if it did its work.
@@ -14,6 +13,7 @@ SAYS = {
     "own_problem": "With confidence 0.99 over the draw of the 1000 training instances",
     "own_algorithm": "RMSProp: decay",
     "own_bound": "Hoeffding",
+    "own_claim": "- It ends at or below a hundredth of its start with probability at least",
     "own_losses": "With confidence 0.95 over the draw of the 200 training instances",
     "success_predicate": "Attained: True.",
     "pick_from_the_frontier": "Chosen: step size",
@@ -27,9 +27,7 @@ SAYS = {
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.py")), ids=lambda path: path.stem)
 def test_an_example_runs_and_says_what_it_should(path, tmp_path):
     before = {each for each in EXAMPLES.rglob("*") if "__pycache__" not in each.parts}
-    command = [sys.executable, "-B", "-W", "error", path]
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # threads that wait for each other beside other tests
-    answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    answer = run_script(path, tmp_path)
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == ""
     assert SAYS[path.stem] in answer.stdout

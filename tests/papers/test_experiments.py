@@ -10,11 +10,20 @@ from pacopt.papers.sucker_ochs_2023.step_size_posterior import COUNTS, _final_mo
 from pacopt.papers.sucker_ochs_2023.tightness import bound_tightness
 from pacopt.problems import FixedCurvature, GaussianVector
 
-SEEDS = (0, 1, 2)
-pytestmark = pytest.mark.xdist_group("experiments")  # one worker, each experiment once
+#: Other draws of the family and the other variant: `make slow`. They catch a claim that holds on one draw by luck, and
+#: a range that is too narrow for another; what is wrong in the code or in a formula shows on the first draw.
+SLOW = pytest.mark.slow
 
 
-@pytest.fixture(scope="module", params=[(0, Variant.TEXT), (1, Variant.TEXT), (2, Variant.CODE)], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[
+        (0, Variant.TEXT),
+        pytest.param((1, Variant.TEXT), marks=SLOW),
+        pytest.param((2, Variant.CODE), marks=SLOW),
+    ],
+    ids=str,
+)
 def posterior(request):
     seed, variant = request.param
     return step_size_posterior(seed=seed, variant=variant)
@@ -60,7 +69,7 @@ def test_the_moment_of_the_final_loss_is_exact():
         np.testing.assert_allclose(_final_moments(law, candidates, count), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW)])
 def test_the_published_estimate_is_about_six_times_the_mean_and_learned_ten_times_below_standard(seed):
     result = bound_tightness(seed=seed, variant=Variant.TEXT if seed else Variant.CODE)
     numbers = result.numbers
@@ -81,7 +90,15 @@ def test_the_published_estimate_is_about_six_times_the_mean_and_learned_ten_time
     assert 1 <= largest.absolute / largest.absolute_truth < 1.15
 
 
-@pytest.mark.parametrize(("seed", "variant"), [(0, "text"), (1, "text"), (0, "code"), (1, "code")])
+@pytest.mark.parametrize(
+    ("seed", "variant"),
+    [
+        (0, "text"),
+        pytest.param(1, "text", marks=SLOW),
+        pytest.param(0, "code", marks=SLOW),
+        pytest.param(1, "code", marks=SLOW),
+    ],
+)
 def test_conditioning_speeds_up_and_weaker_guarantees_add_nothing(seed, variant):
     result = conditioning(seed=seed, variant=Variant(variant))
     assert all(verdict.holds for verdict in result.verdicts)
@@ -93,7 +110,7 @@ def test_conditioning_speeds_up_and_weaker_guarantees_add_nothing(seed, variant)
     assert steep[-1].risk / steep[0].risk > 1.2 > shallow[-1].risk / shallow[0].risk
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=SLOW), pytest.param(1, marks=SLOW), 2])
 def test_what_was_asked_for_is_reached_on_all_test_sets(seed):
     levels = np.array([0.1, 0.2, 0.3, 0.5, 0.9])
     result = convergence_probability(seed=seed, variant=Variant.CODE if seed == 2 else Variant.TEXT, levels=levels)

@@ -89,7 +89,7 @@ def self_normalised(table, prior, posterior, level):
     r, lam = 0.5, 9.0
     kept = success_losses(table, r)
     risk = [exact.mean(z for _, z in row) for row in kept]
-    spread = [mp.mpf("0.25") / len(row) for row in kept]
+    spread = [mp.mpf("0.25") / (4 * len(row)) for row in kept]
     eta = (mp.mpf(lam), mp.mpf(lam) ** 2 / 2)
     return linear_value(bounds.SelfNormalised(r), table, prior, posterior, lam, level, risk, spread, eta)
 
@@ -174,7 +174,7 @@ def posterior_success(table, prior, posterior, level):
 
 
 def quantile(table, prior, posterior, level):
-    ours = bounds.Quantile().upper(table, prior.log_weights, 0.6, level)
+    ours = bounds.OrderStatistics(0.6).for_candidates(table, prior, level)
     pairs = []
     for o, row, pi in zip(ours, table.losses, weights(prior), strict=True):
         ratios = [exact.ratio(x, s) for x, s in zip(row, table.start, strict=True)]
@@ -218,7 +218,7 @@ REFERENCE = {
     bounds.MixtureBetting: mixture,
     bounds.ClopperPearson: clopper_pearson,
     bounds.PosteriorSuccess: posterior_success,
-    bounds.Quantile: quantile,
+    bounds.OrderStatistics: quantile,
     bounds.AbsoluteLoss: absolute,
     bounds.HoldOut: hold_out,
 }

@@ -30,7 +30,9 @@ class Pipeline:
             self.stream.sample(self.prior + self.train, seed), prior=self.prior, train=self.train, test=0, seed=0
         )
         if self.leak:
-            split = pacopt.Split(split.train, split.train, split.test, allow_duplicates=True)
+            # One part used twice is refused, so it takes a false declaration that these are separate draws.
+            rows = {"prior": np.arange(self.train), "train": self.train + np.arange(self.train), "test": np.arange(0)}
+            split = pacopt.Split(split.train[::-1], split.train, split.test, allow_duplicates=True, rows=rows)
         return pacopt.learn(
             self.stream.problem,
             self.stream.algorithm,
@@ -58,7 +60,7 @@ class Pipeline:
         return bool(
             any(claim.risk < stream.risk(claim.hyper) - ROUNDING for claim in claims)
             or any(claim.success > stream.success(claim.hyper) + ROUNDING for claim in claims)
-            or any(self._quantile_false(claim, certificate.design.quantile_level) for claim in claims)
+            or any(self._quantile_false(claim, certificate.design["quantile"].level) for claim in claims)
             or posterior.risk < risk - ROUNDING
             or posterior.success > success + ROUNDING
         )

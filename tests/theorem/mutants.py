@@ -12,7 +12,7 @@ from pacopt import Grid, bounds
 from pacopt.bounds.exponential_family import AbstractLinearBound
 from pacopt.bounds.guaranteed import GuaranteedConvergence
 from pacopt.bounds.sums import log_products, log_wealth
-from statements import FRACTIONS, LAMBDAS, LEVEL, T_GRID, R, absolute_bound, exponential_violation, kl_moment
+from statements import FRACTIONS, LAMBDAS, LEVEL, T_GRID, R, absolute_bound, exponential_violation, kl_moment, linear
 
 
 def largest_moment(bound, risk, law, n, grid):
@@ -63,6 +63,19 @@ def self_normalised_with_a_constant_off_by_ten():
 
     risk = TWINS.conditional(1.0, relative=True)
     return largest_moment(Wrong(), lambda lam, n: lam * risk, TWINS, 4, LAMBDAS), 1.0
+
+
+def self_normalised_with_half_of_hoeffdings_constant():
+    @dataclass(frozen=True, eq=False)
+    class Wrong(AbstractLinearBound):
+        def statistics(self, table):
+            return bounds.SelfNormalised(1.0).statistics(table)
+
+        def natural_parameters(self, lam, n):
+            return np.array([lam, -(lam**2) / 4])
+
+    risk = FAIR.conditional(1.0, relative=True)
+    return FAIR.expectation(4, lambda table: linear(Wrong(), risk, table, FAIR, Grid.uniform([1.0]))), 1.0
 
 
 def conditional_betting_divided_by_all_instances():
@@ -160,7 +173,7 @@ def quantile_one_order_too_low():
 
     def violated(table):
         ratios = np.sort(table.ratios()[0])
-        honest = bounds.Quantile().upper(table, np.zeros(1), LEVEL, 0.15)[0]
+        honest = bounds.OrderStatistics(LEVEL).for_candidates(table, law.prior, 0.15)[0]
         below = ratios[max(0, int(np.searchsorted(ratios, honest)) - 1)] if np.isfinite(honest) else ratios[-2]
         return float(law.mean(law.whole.ratios() <= below)[0] < LEVEL)
 
@@ -204,6 +217,7 @@ MUTANTS = {
     bounds.SelfNormalised: [
         self_normalised_with_lambda_from_the_training_counts,
         self_normalised_with_a_constant_off_by_ten,
+        self_normalised_with_half_of_hoeffdings_constant,
     ],
     bounds.ConditionalBetting: [conditional_betting_divided_by_all_instances],
     bounds.SmallKL: [kl_without_its_square_root],
@@ -217,7 +231,7 @@ MUTANTS = {
     ],
     bounds.ClopperPearson: [success_by_frequency, clopper_pearson_without_the_union],
     bounds.PosteriorSuccess: [posterior_success_without_its_square_root],
-    bounds.Quantile: [quantile_one_order_too_low],
+    bounds.OrderStatistics: [quantile_one_order_too_low],
     bounds.AbsoluteLoss: [absolute_without_the_excess],
     bounds.HoldOut: [hold_out_on_the_instances_of_the_selection, normal_interval_on_rare_catastrophes],
 }

@@ -83,7 +83,8 @@ def test_every_altered_number_is_noticed_though_the_checksum_was_made_anew():
     table, certificate = certified()
     stored = json.loads(json.dumps(certificate.to_dict()))
     # What the user chose or declared cannot be recomputed from the table; everything else is.
-    chosen = ("provenance", "min_success", "hash")
+    # (Sentences are words: `verify` compares them with those that the claims make of their numbers.)
+    chosen = ("provenance", "required", "earlier", "separate_draws", "sentences", "theorems", "hash")
     paths = [path for path in leaves(stored) if path[0] not in chosen]
     assert len(paths) > 60
     forged = {path: with_new_checksum(changed(stored, path)) for path in paths}
@@ -116,21 +117,43 @@ def forged(stored, **changes):
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"shares": {"risk": 80.0, "success": 0.2, "quantile": 0.2, "absolute": 0.2}}, "shares"),
         ({"log_weights": [0.7, 0.0, -1.0, None, None, None, None, None]}, "log_weights"),
         ({"log_weights": [-1.0] * 8}, "log_weights"),
         ({"t_grid": {"points": [0.5, 0.9], "weights": [1.0, 1.0]}}, "t_grid.weights"),
         ({"t_grid": {"points": [0.5, 1.5], "weights": [0.5, 0.5]}}, "t_grid.points"),
         ({"target_ratio": 50.0}, "target_ratio"),
         ({"note": "independently verified"}, "design"),
-        ({"truncation": {"level": 1e-3, "excess": 0.0, "reason": "", "second_moment": 1.5}}, "truncation.excess"),
-        ({"truncation": None}, "truncation"),
+        ({"score": {"name": "ranged", "noun": "loss", "top": 0.0, "unit": ""}}, "score"),
+        ({"sources": {"instances": [], "columns": ["00"]}, "score": {"name": "ratio", "top": 2.0}}, "score"),
     ],
 )
 def test_a_design_that_could_not_hold_is_not_audited_away(changes, name):
     table, certificate = certified()
     report = pacopt.audit(forged(certificate.to_dict(), **changes), table)
     assert report.disagreement.name.endswith(name)
+
+
+@pytest.mark.parametrize(
+    ("index", "changes"),
+    [
+        (0, {"share": 80.0}),
+        (1, {"share": 0.0}),
+        (1, {"at_least": False}),
+        (2, {"settings": {"level": 1.5}}),
+        (3, {"settings": {"truncation": {"level": 1e-3, "excess": 0.0, "reason": "", "second_moment": 1.5}}}),
+        (3, {"settings": {"truncation": {"level": 3.0, "excess": 0.0, "reason": "", "second_moment": None}}}),
+        (0, {"class": "somebody:Else"}),
+        (2, {"name": "median"}),
+        (1, {"name": "risk"}),
+    ],
+)
+def test_a_claim_that_could_not_hold_is_not_audited_away(index, changes):
+    table, certificate = certified()
+    stored = certificate.to_dict()
+    claims = copy.deepcopy(stored["design"]["claims"])
+    claims[index] |= changes
+    report = pacopt.audit(forged(stored, claims=claims), table)
+    assert "design.claims" in report.disagreement.name
 
 
 def test_a_ledger_cannot_be_polished():

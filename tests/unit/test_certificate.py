@@ -36,7 +36,7 @@ def test_levels_that_were_chosen_are_said_with_all_their_digits(confidence):
     assert "99.9999999999 %" in text
     assert f"confidence={float(confidence)!r}," in repr(certificate)
     asked = certify(table, min_success=0.99999999)
-    assert "to succeed with probability 0.99999999:" in str(asked)
+    assert "certified with success at least 0.99999999." in str(asked)
 
 
 def test_wealth_that_is_no_number_excludes_nothing():
@@ -64,7 +64,7 @@ def test_the_posterior_is_at_least_as_good_as_a_single_term_of_the_mixture():
     table = make(seed=3)
     design = Design.uniform(table)
     found = pacopt.search_grid(
-        pacopt.bounds.Betting(design.t_grid.points), table, design.prior, design.t_grid, 0.01 * design.shares.risk
+        pacopt.bounds.Betting(design.t_grid.points), table, design.prior, design.t_grid, 0.01 * design["risk"].share
     )
     assert certify(table).posterior.risk <= found.value * (1 + 1e-9)
 
@@ -140,7 +140,7 @@ def test_min_success_restricts_by_what_is_certified_and_says_when_nothing_is():
     beyond = certify(table, min_success=0.9999)
     assert not beyond.attained
     assert beyond.deployed.index == 1
-    assert "No candidate could be certified to succeed with probability 0.9999" in str(beyond)
+    assert str(beyond).startswith("What was asked for is not attained: no candidate could be certified with success")
 
 
 def test_cells_that_were_not_run_count_as_failed_even_if_a_predicate_likes_them():
@@ -220,9 +220,9 @@ def test_designs_that_do_not_fit_are_refused():
         certify(table, Design(other))
     with pytest.raises(DesignError, match="not the same"):
         certify(table, Design(DiscreteMeasure.uniform({"candidate": np.arange(7.0)})))
-    for options in ({"target_ratio": 0.0}, {"target_ratio": 1.5}, {"quantile_level": 1.0}):
-        with pytest.raises(DesignError, match="target_ratio is"):
-            Design.uniform(table, **options)
+    for name, value in (("target_ratio", 0.0), ("target_ratio", 1.5), ("quantile_level", 1.0)):
+        with pytest.raises(DesignError, match=f"{name} is"):
+            Design.uniform(table, **{name: value})
     for shares in ((0.6, 0.3, 0.2), (0.0, 0.5, 0.5), (0.9, -0.1, 0.2), (np.nan, 0.2, 0.2), (0.6, 0.2, 0.2, np.nan)):
         with pytest.raises(DesignError, match="shares"):
             Shares(*shares)
@@ -235,7 +235,7 @@ def test_designs_that_do_not_fit_are_refused():
 def test_a_declared_bound_that_the_table_contradicts_is_refused():
     table = LossTable(losses=np.full((2, 50), 3.0), start=np.full(50, 4.0))
     shares = Shares(0.4, 0.2, 0.2, 0.2)
-    with pytest.raises(AssumptionError, match="start loss of instance 0 is 4"):
+    with pytest.raises(AssumptionError, match=r"start loss of instance 0 is 4.* with new training instances\."):
         certify(table, Design.uniform(table, shares=shares, truncation=Truncation.from_bound(1.0)))
     assert certify(table, Design.uniform(table, shares=shares, truncation=Truncation.from_bound(4.0))).deployed.absolute
 

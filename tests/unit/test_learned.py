@@ -1,5 +1,6 @@
 """What was learned is deployed with the safeguard that the certificate speaks of, stored, and loaded again."""
 
+import dataclasses
 import json
 
 import jax.numpy as jnp
@@ -216,19 +217,66 @@ def test_a_run_comes_back_as_it_was(learned, tmp_path):
     assert np.array_equal(loaded.posterior.weights, learned.posterior.weights)
 
 
+def slowly(search):
+    """A search that knows no textbook, and so can end up behind it."""
+
+    class Unaware(Search):
+        def __call__(self, trials):
+            return super().__call__(dataclasses.replace(trials, standard=None))
+
+    return Unaware(**{field.name: getattr(search, field.name) for field in dataclasses.fields(search)})
+
+
 def test_a_value_at_the_edge_of_its_domain_and_a_better_textbook_are_remarked(learned):
     assert not any("edge" in remark for remark in learned.remarks)
     narrow = Search({"step_size": pacopt.Interval(1e-4, 1e-2, log=True)}, candidates=16, explore=1, rounds=2)
     split = pacopt.split(STREAM.sample(240, 0), prior=40, train=150, test=50, seed=0)
-    slow = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=narrow)
+    slow = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=slowly(narrow))
     edge, textbook = slow.remarks
     assert "step_size = 0.00" in edge
     assert "at the edge of where it was looked for, [0.0001, 0.01]" in edge
+    assert "new training instances" in edge
     assert "the textbook does better" in textbook
     single = pacopt.split(STREAM.sample(240, 0), prior=40, train=150, test=1, seed=0)
-    unsure = pacopt.learn(STREAM.problem, STREAM.algorithm, single, steps=5, prior=narrow)
+    unsure = pacopt.learn(STREAM.problem, STREAM.algorithm, single, steps=5, prior=slowly(narrow))
     assert not any("textbook" in remark for remark in unsure.remarks), "one instance tells nothing about a mean"
     assert len(repr(learned)) < 300
+
+
+class Bold(pacopt.AbstractAlgorithm):
+    """Gradient descent of which no textbook knows anything."""
+
+    hyperparameters = {"step_size": pacopt.Interval(1e-3, 1.0, log=True)}
+
+    def init(self, x, hyper, objective):
+        return x
+
+    def step(self, state, hyper, objective):
+        return state - hyper["step_size"] * objective.gradient(state)
+
+    def read(self, state):
+        return state
+
+
+def test_runs_that_end_above_their_start_are_remarked_with_their_number_and_the_worst():
+    def remarks(algorithm, step_size):
+        result = learn(algorithm=algorithm, prior=pacopt.DiscreteMeasure.uniform({"step_size": [step_size]}))
+        return result.comparison, [each for each in result.remarks if "without the safeguard" in each]
+
+    comparison, (remark,) = remarks(STREAM.algorithm, 0.8)
+    learned, standard = comparison["learned"], comparison["standard"]
+    assert learned.failures > standard.failures > 0
+    assert f"{learned.failures} of 50 test runs ended above their start or failed" in remark
+    assert f"the worst at {learned.worst:.3g} times its start" in remark
+    assert f"with the textbook's hyperparameters, {standard.failures} did" in remark
+    assert "learned.solve returns the start there" in remark
+    assert remarks(STREAM.algorithm, 1e-3)[1] == []
+    comparison, (alone,) = remarks(Bold(), 0.8)
+    assert "standard" not in comparison
+    assert f"{learned.failures} of 50 test runs" in alone
+    assert "textbook" not in alone
+    assert remarks(Bold(), 1e-3)[1] == []
+    assert "at least one without a finite ratio" in remarks(Bold(), 1e200)[1][0]
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])

@@ -113,6 +113,113 @@ def test_a_prior_that_runs_candidates_on_training_instances_is_refused():
         learned(split, prior=leaking)
 
 
+def atoms(**options):
+    """Half of the stream is one and the same instance."""
+    a = STREAM.sample(240, 0).fields["a"].copy()
+    a[::2] = 0.7
+    return pacopt.split(Instances({"a": a}), prior=40, train=150, test=50, seed=0, allow_duplicates=True, **options)
+
+
+def running(instances):
+    """A prior that runs its candidates on instances that it brought along."""
+
+    def prior(trials):
+        candidates = {"step_size": np.geomspace(0.1, 1, 4)}
+        trials.run(candidates, instances)
+        return DiscreteMeasure.uniform(candidates)
+
+    return prior
+
+
+def numbered(instances, first):
+    return Instances({**instances.fields, "id": first + np.arange(len(instances))})
+
+
+def test_a_prior_cannot_hide_training_instances_behind_another_running_number():
+    split = parts()
+    split = Split(numbered(split.prior, 0), numbered(split.train, 1000), numbered(split.test, 2000))
+    with pytest.raises(PriorError, match=r"5 instances that are in the training split \(first: index 3\)"):
+        learned(split, prior=running(numbered(Instances.concatenate([split.prior[:3], split.train[:5]]), 5000)))
+    learned(split, prior=running(numbered(split.prior, 5000)))
+    learned(split, prior=running(numbered(STREAM.sample(10, 77), 5000)))
+
+
+def test_a_prior_cannot_hide_training_instances_behind_digits_that_no_run_sees():
+    split = parts()
+    near = Instances({"a": split.train.fields["a"] * (1 + 1e-12)})
+    with pytest.raises(PriorError, match="150 instances that are in the training split"):
+        learned(split, prior=running(near), dtype=np.float32)
+
+
+@pytest.mark.parametrize("leak", ["all", "permuted", "renumbered", "one"])
+def test_a_prior_may_not_run_on_training_instances_where_equal_rows_are_separate_draws_either(leak):
+    split = atoms()
+    if leak == "renumbered":
+        kept = (numbered(split.prior, 0), numbered(split.train, 1000), numbered(split.test, 2000))
+        split = Split(*kept, allow_duplicates=True, rows=split.rows)
+    alone = np.flatnonzero(split.train.fields["a"] != 0.7)
+    leaked = {
+        "all": lambda: split.train,
+        "permuted": lambda: split.train[::-1],
+        "renumbered": lambda: numbered(split.train, 5000),
+        "one": lambda: Instances.concatenate([split.prior, split.train[alone[:1]]]),
+    }[leak]()
+    with pytest.raises(PriorError, match="in the training split"):
+        learned(split, prior=running(leaked))
+
+
+def test_a_prior_may_run_on_content_of_its_own_split_that_stands_in_the_training_split_too():
+    split = atoms()
+    assert np.isin(split.prior.fingerprints, split.train.fingerprints).any()
+    for own in (split.prior, split.prior[::-1], split.prior[:10], Instances({"a": np.full(7, 0.7)})):
+        learned(split, prior=running(own))
+    # With two atoms and nothing else, the training split has no content of its own. It is refused as a whole.
+    coins = Instances({"a": np.tile([0.5, 0.7], 120)})
+    split = pacopt.split(coins, prior=40, train=150, test=50, seed=0, allow_duplicates=True)
+    with pytest.raises(PriorError, match="150 instances that are in the training split, and they are all of it"):
+        learned(split, prior=running(split.train[::-1]))
+
+
+def test_the_training_instances_are_looked_at_once_however_often_a_prior_runs(monkeypatch):
+    seen = []
+    from pacopt.stages import running
+
+    look = running.as_seen
+
+    def counting(cell, hyper, instances, dtype):
+        seen.append(instances)
+        return look(cell, hyper, instances, dtype)
+
+    monkeypatch.setattr(running, "as_seen", counting)
+    split = parts()
+
+    def often(trials):
+        for count in (5, 10, 15):
+            trials.run({"step_size": np.array([0.1])}, split.prior[:count])
+        return QUICK(trials)
+
+    learned(split, prior=often)
+    assert sum(instances is split.train for instances in seen) == 2, "for the split, and for all runs of the prior"
+
+
+def test_trials_on_other_instances_are_guarded_like_any_run():
+    split = parts()
+    with pytest.raises(PriorError, match="150 instances that are in the training split"):
+        learned(split, prior=lambda trials: QUICK(dataclasses.replace(trials, instances=split.train)))
+
+
+def test_a_prior_hears_what_is_wrong_with_its_instances_before_they_are_compared():
+    with pytest.raises(PacoptError, match="In the prior split"):
+        learned(prior=running(Instances({"b": np.ones(3)})))
+
+
+def test_one_part_used_twice_under_other_running_numbers_is_refused():
+    split = parts()
+    twice = (numbered(split.train, 0), numbered(split.train[::-1], 1000), numbered(split.test, 2000))
+    with pytest.raises(SplitError, match=r"prior split and the train split hold the same 150 rows in all that a run"):
+        learned(Split(*twice, allow_duplicates=True))
+
+
 def test_a_running_number_does_not_make_a_copy_another_instance():
     """Forty instances, each written down twenty-five times under another number that no run looks at."""
     a = np.tile(STREAM.sample(40, 0).fields["a"], 25)
@@ -140,9 +247,7 @@ def test_parts_of_different_kinds_are_refused(other):
 def test_the_ledger_says_whether_separateness_was_checked_or_only_declared():
     ledger = {entry.text: entry.status for entry in learned().certificate.ledger}
     assert ledger["no training instance stands twice, in the prior split or in the test split"] == "checked"
-    split = parts()
-    declared = Split(split.train, split.train, split.test, allow_duplicates=True)
-    ledger = {entry.text: entry.status for entry in learned(declared).certificate.ledger}
+    ledger = {entry.text: entry.status for entry in learned(atoms()).certificate.ledger}
     assert ledger["instances that are equal are separate draws from the distribution"] == "declared"
     assert not any(status == "checked" for status in ledger.values())
 
@@ -165,7 +270,13 @@ def test_learned_beats_the_textbook_which_beats_nothing():
     }
     start = 0.5 * parts(train=1000, test=1000).test.fields["a"]
     assert row.mean_loss == pytest.approx(np.mean(np.minimum(ratios, 1) * start))
-    assert "success" in str(comparison)
+    assert row.failures == int(np.sum(~(ratios <= 1)))
+    assert row.worst == pytest.approx(ratios.max())
+    assert row.interval[0] < row.mean < row.interval[1]
+    factor = comparison.factor("learned", "standard")
+    assert factor.low < factor.measured == comparison["standard"].mean / row.mean < factor.high
+    for heading in ("95 % interval", "success", "above start", "worst"):
+        assert heading in str(comparison)
     assert "standard" in comparison
 
 
@@ -302,7 +413,7 @@ def test_without_test_instances_there_is_no_comparison_and_without_prior_ones_no
 def test_an_absolute_bound_comes_with_its_declaration():
     result = learned(truncation=Truncation.from_second_moment(4.0, 2.0))
     assert result.certificate.deployed.absolute is not None
-    assert result.certificate.design.shares.absolute == 0.2
+    assert result.certificate.design["absolute"].share == 0.2
     with pytest.raises(AssumptionError):
         Truncation.from_second_moment(0.0, 2.0)
 
@@ -332,7 +443,7 @@ def test_min_success_is_met_where_it_can_be():
 
 
 def test_a_success_that_this_many_instances_cannot_certify_is_refused_with_the_number_that_can():
-    level = 0.01 * 0.2 / 2
+    level = 0.01 * 0.2
     half = int(np.ceil(np.log(level / 2) / np.log(0.99)))
     with pytest.raises(DesignError, match=f"At least {half} are needed for a candidate with half of the weight"):
         learned(min_success=0.99)
@@ -348,12 +459,14 @@ def test_a_success_that_this_many_instances_cannot_certify_is_refused_with_the_n
 
 def test_where_nothing_succeeds_the_certificate_says_so_and_what_to_do():
     hopeless = Search({"step_size": pacopt.Interval(1e3, 1e6, log=True)}, candidates=16, explore=1, rounds=1)
-    certificate = learned(prior=hopeless).certificate
+    # The textbook's hyperparameters are candidates too: here they are as hopeless as the rest.
+    certificate = learned(prior=hopeless, curvature=(1e-8, 1e-6)).certificate
     assert certificate.ever_succeeded == 0
     assert certificate.deployed.risk == 1.0
     assert certificate.deployed.success == 0.0
     text = str(certificate)
-    assert "No candidate succeeded on any training instance" in text
+    assert text.startswith("Nothing succeeded: no candidate succeeded on any training instance.")
+    assert "new training instances" in text
     assert "smaller step sizes" in text
 
 

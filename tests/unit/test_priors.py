@@ -51,6 +51,20 @@ def test_a_prior_is_a_function_of_the_prior_split_and_the_seed(prior):
     assert np.array_equal(one.weights, same.weights)
 
 
+@pytest.mark.parametrize("domain", [{}, {"step_size": Interval(1e-6, 1e-5, log=True)}], ids=["default", "elsewhere"])
+@pytest.mark.parametrize("candidates", [2, 16, 64])
+def test_the_textbook_is_always_a_candidate_so_that_no_search_ends_up_behind_it(candidates, domain):
+    standard = {"step_size": 1.2345e-2, "momentum": 0.3}  # as good as can be: a small search will not find it
+    prior = Search(domain, candidates=candidates, explore=1, rounds=0)(trials(standard=standard))
+    there = np.flatnonzero(prior.support["step_size"] == standard["step_size"])
+    assert len(there) == 1
+    assert prior.support["momentum"][there[0]] == standard["momentum"]
+    tried = bowl(best=1.2345e-2)
+    better = Search(domain, candidates=candidates, explore=1, rounds=0)(trials(tried, standard=standard))
+    heaviest = int(better.weights.argmax())
+    assert better.support["step_size"][heaviest] == standard["step_size"], "it is the favourite where it is best"
+
+
 @pytest.mark.parametrize(
     "distribution", [uniform(2, 3), loguniform(1e-6, 1e-2), norm(0.9, 0.1), beta(2, 5)], ids=lambda d: d.dist.name
 )
@@ -158,7 +172,7 @@ def test_the_search_prefers_what_succeeds_as_often_as_asked():
 def test_the_wanted_frequency_is_the_smallest_that_will_be_certified(train, wanted):
     tried = trials(train=train, min_success=wanted, count=10**6)
     counts = np.arange(1.0, train + 1)
-    certified = ClopperPearson().lower(counts, train, np.full(train, np.log(0.5)), 0.01 * 0.2 / 2) >= wanted
+    certified = ClopperPearson().lower(counts, train, np.full(train, np.log(0.5)), 0.01 * 0.2) >= wanted
     frequency = counts[certified][0] / train
     assert frequency <= tried.wanted_success <= frequency + 1e-3
     assert trials().wanted_success is None

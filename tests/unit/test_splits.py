@@ -1,9 +1,11 @@
+import dataclasses
+import pickle
 import re
 
 import numpy as np
 import pytest
 
-from pacopt import Instances, Split, split
+from pacopt import Design, Instances, LossTable, Split, certify, split
 from pacopt.errors import SplitError
 
 #: With this seed rows 17 and 50 fall into different parts.
@@ -51,6 +53,125 @@ def test_a_copy_is_not_counted_as_another_training_instance():
     with pytest.raises(SplitError, match=r"Instance 1 \(train\) and instance 2 \(train\) are the same"):
         Split(prior=numbers(1), train=numbers(4, 2, 2), test=numbers(3))
     assert len(Split(prior=numbers(1), train=numbers(4, 2, 2), test=numbers(3), allow_duplicates=True).train) == 3
+
+
+@pytest.mark.parametrize(
+    "parts", [(numbers(1), numbers(4, 2, 2), numbers(3)), (numbers(1), numbers(2), numbers(1))], ids=["train", "parts"]
+)
+def test_equal_rows_are_said_to_be_copies_or_separate_draws_and_what_follows_from_each(parts):
+    with pytest.raises(SplitError) as error:
+        Split(*parts)
+    assert "either copies of one draw" in error.value.needed
+    assert "or separate draws" in error.value.needed
+    assert error.value.remedy.startswith(
+        "If they are copies of one draw, remove the copies. If they are separate draws,"
+    )
+    assert "removing separate draws voids the certificate" in error.value.remedy
+
+
+def test_removing_separate_draws_certifies_something_false_and_declaring_them_does_not():
+    """Half of the stream is one and the same instance, on which every run diverges."""
+    rng = np.random.default_rng(0)
+    a = np.where(rng.random(800) < 0.5, 100.0, rng.uniform(0.5, 1.5, 800))
+    with pytest.raises(SplitError):
+        split(Instances({"a": a}), prior=0, train=800, test=0, seed=0)
+
+    def certified(a):
+        table = LossTable(losses=[np.where(a == 100.0, 10.0, 0.1)], start=np.ones(len(a)))
+        return certify(table, Design.uniform(table), confidence=0.99).deployed
+
+    removed, declared = (
+        certified(split(Instances({"a": rows}), prior=0, train=len(rows), test=0, seed=0, **options).train.fields["a"])
+        for rows, options in ((np.unique(a), {}), (a, {"allow_duplicates": True}))
+    )
+    truth = {"risk": 0.5 * 1 + 0.5 * 0.1, "success": 0.5}
+    assert removed.success > 0.95 > truth["success"] > declared.success > 0.4
+    assert removed.risk < 0.2 < truth["risk"] < declared.risk < 0.65
+
+
+def test_a_split_records_the_rows_that_its_instances_come_from():
+    instances = numbers(*range(100, 130))
+    parts = split(instances, prior=5, train=20, test=3, seed=1)
+    for name in ("prior", "train", "test"):
+        part = getattr(parts, name)
+        assert np.array_equal(instances[parts.rows[name]].fields["b"], part.fields["b"])
+        assert not parts.rows[name].flags.writeable
+    assert "rows" not in repr(parts)
+    assert Split(parts.prior, parts.train, parts.test) == parts, "the rows say where parts come from, not what they are"
+    assert len({parts, dataclasses.replace(parts, rows=None)}) == 1
+    again = pickle.loads(pickle.dumps(parts))
+    assert again.train.fingerprint == parts.train.fingerprint
+    assert np.array_equal(again.rows["test"], parts.rows["test"])
+
+
+def source(prior, train, test):
+    return {name: np.array(rows) for name, rows in (("prior", prior), ("train", train), ("test", test))}
+
+
+def test_separate_draws_of_atoms_may_fill_whole_parts_if_their_rows_are_known():
+    parts = split(numbers(*[7.0] * 30), prior=10, train=10, test=10, seed=0, allow_duplicates=True)
+    assert np.array_equal(parts.prior.fingerprints, parts.train.fingerprints)
+    one = (numbers(7, 8), numbers(8, 7), numbers(7, 8))
+    Split(*one, allow_duplicates=True, rows=source([0, 1], [2, 3], [4, 5]))
+    with pytest.raises(SplitError, match="either copies"):
+        Split(*one, rows=source([0, 1], [2, 3], [4, 5]))
+    assert len(Split(numbers(7, 7), numbers(7, 7, 8), numbers(7), allow_duplicates=True).train) == 3
+
+
+@pytest.mark.parametrize(
+    ("parts", "match"),
+    [
+        (("train", "train", "test"), "The prior split and the train split hold the same 3 rows"),
+        (("prior", "train", "train"), "The train split and the test split hold the same 3 rows"),
+        (("copied", "train", "test"), "The prior split and the train split hold the same 3 rows"),
+        (("permuted", "train", "test"), "The prior split and the train split hold the same 3 rows"),
+        (("prior", "train", "prior"), "The prior split and the test split hold the same 2 rows"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+)
+def test_one_part_used_twice_is_refused_whatever_was_declared(parts, match):
+    made = {"prior": numbers(1, 2), "train": numbers(3, 3, 4), "test": numbers(5)}
+    made |= {"copied": numbers(3, 3, 4), "permuted": numbers(4, 3, 3)}
+    with pytest.raises(SplitError, match=match) as error:
+        Split(*(made[name] for name in parts), allow_duplicates=True)
+    assert "rows=" in error.value.remedy
+
+
+def test_rows_do_not_excuse_the_very_same_part():
+    parts = split(numbers(*range(6)), prior=2, train=2, test=2, seed=0, allow_duplicates=True)
+    with pytest.raises(SplitError, match="hold the same 2 rows"):
+        dataclasses.replace(parts, prior=parts.train)
+
+
+@pytest.mark.parametrize("allow_duplicates", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "where"),
+    [
+        (source([0, 1], [2, 1], [4, 5]), "Source row 1 stands in prior and in train, and 0 more rows do"),
+        (source([0, 1], [2, 3], [3, 2]), "Source row 2 stands in train and in test, and 1 more rows do"),
+        (source([0, 5], [2, 3], [4, 5]), "Source row 5 stands in prior and in test"),
+        (source([0, 1], [2, 2], [4, 5]), "Source row 2 stands twice in train"),
+    ],
+)
+def test_a_source_row_is_one_draw_whatever_was_declared(rows, where, allow_duplicates):
+    with pytest.raises(SplitError, match=where):
+        Split(numbers(0, 1), numbers(2, 3), numbers(4, 5), allow_duplicates=allow_duplicates, rows=rows)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        source([0, 1], [2], [4, 5]),
+        source([0, 1], [2.0, 3.5], [4, 5]),
+        source([0, 1], [[2, 3]], [4, 5]),
+        source([0, -1], [2, 3], [4, 5]),
+        source([True, False], [2, 3], [4, 5]),
+        {"train": np.array([2, 3])},
+    ],
+)
+def test_rows_that_do_not_belong_to_the_parts_are_refused(rows):
+    with pytest.raises(SplitError, match=r"one source row for each instance"):
+        Split(numbers(0, 1), numbers(2, 3), numbers(4, 5), rows=rows)
 
 
 def test_what_is_no_instances_or_no_seed_is_refused():

@@ -13,6 +13,9 @@ from typing import Any, TextIO, cast
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from pacopt.app.stopping import first_document, stdout_at
+from pacopt.support.interrupts import heed
+
 #: Seconds between two lines about the same stage where there is no terminal.
 PAUSE = 10.0
 #: What the stages of `learn` do.
@@ -28,6 +31,7 @@ class Output:
 
     def say(self, *parts: RenderableType) -> None:
         """The result, for a person."""
+        heed()
         if not self.json and not self.quiet:
             console = Console(file=cast(TextIO, _Patient(sys.stdout)))
             for part in parts:
@@ -44,9 +48,11 @@ class Output:
     def document(self, value: Any) -> None:
         """The result, for a machine."""
         if self.json:
-            out = _Patient(sys.stdout)
-            out.write(json.dumps(finite(value), indent=1, allow_nan=False) + "\n")
-            out.flush()
+            text, out = json.dumps(finite(value), indent=1, allow_nan=False) + "\n", _Patient(sys.stdout)
+            heed()
+            if first_document():
+                out.write(text)
+                out.flush()
 
     @contextmanager
     def busy(self) -> Iterator[Callable[[str, int, int], None]]:
@@ -95,15 +101,18 @@ def _descriptor_moved() -> Iterator[None]:
     """While this lasts, what is written to stdout below Python, by a library in C say, goes to stderr."""
     try:
         sys.stdout.flush()
-        before = os.dup(1)
-        os.dup2(2, 1)
+        before, _ = os.dup(1), os.fstat(2)
     except OSError:  # there is no such descriptor
         yield
         return
     try:
-        yield
+        with stdout_at(before):
+            os.dup2(2, 1)
+            try:
+                yield
+            finally:
+                os.dup2(before, 1)
     finally:
-        os.dup2(before, 1)
         os.close(before)
 
 

@@ -2,9 +2,10 @@
 
 from pacopt.algorithms import HeavyBall
 from pacopt.learned import Learned
-from pacopt.learning import StageProgress, learn
+from pacopt.learning import learn
 from pacopt.problems import VaryingCurvature
 from pacopt.splits import split
+from pacopt.stages.running import StageProgress
 
 STEPS, PRIOR, TRAIN, TEST = 50, 200, 1000, 200
 

@@ -25,13 +25,14 @@ min_success = 0.95                      # the success probability that is to be 
 # candidates = 256                      # hyperparameters that are tried on all training instances
 # racing = false                        # true: give up hopeless candidates early; pays with thousands of them
 # precision = "float64"                 # or "float32"
-# curvature = [1.0, 100.0]              # [mu, L] for the textbook's hyperparameters; estimated if it is left out
+# curvature = [1.0, 100.0]              # [mu, L] for the textbook's hyperparameters; never from training instances
 # shared = "shared.npz"                 # data shared by all instances: the fields of the problem
 
 [split]                                 # leave it out for a recommended one; pacopt plan tells what sizes can claim
 prior = 200                             # to find candidates
 train = 1000                            # to certify them: the more, the tighter
 test = 200                              # to look at the result
+# allow_duplicates = false              # true: equal rows are separate draws, all kept; copies of one draw you remove
 
 [domain]                                # where to look; a hyperparameter left out has the domain of the algorithm
 step_size = {{ low = 1e-6, high = 1.0, log = true }}

@@ -20,10 +20,11 @@ from pacopt.bounds.absolute import Truncation
 from pacopt.engines.traced.provenance import described
 from pacopt.errors import JobError, PacoptError, suggest
 from pacopt.learned import Learned
-from pacopt.learning import StageProgress, learn
+from pacopt.learning import learn
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
 from pacopt.splits import Split
+from pacopt.stages.running import StageProgress
 from pacopt.support.arrays import digest
 
 #: Where Python's own modules are, and pacopt's.

@@ -4,11 +4,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
+from pacopt.comparison import between
 from pacopt.planning.plans import Plan
-from pacopt.statement import certificate_summary, up
+from pacopt.statement import certificate_summary
+from pacopt.support.rounding import up
 
 if TYPE_CHECKING:
     from pacopt.comparison import Comparison
@@ -20,7 +23,7 @@ def learned_view(learned: "Learned", place: Path) -> list[RenderableType]:
     """What was learned: what is certified and what it rests on, the comparison, remarks, and where to find it all."""
     view: list[RenderableType] = [certificate_summary(learned.certificate), ""]
     if learned.comparison is not None:
-        view.append(_compared(learned.comparison))
+        view += [_compared(learned.comparison), "", *_hyper(learned.comparison), ""]
     view += [f"Note: {remark}." for remark in learned.remarks]
     files = {"Statement": place / "statement.txt", "Report": place / "report.html", "Run": place}
     return [*view, *(f"{name + ':':<11}{path}" for name, path in files.items())]
@@ -36,10 +39,10 @@ def learned_document(learned: "Learned", place: Path) -> dict[str, Any]:
         "attained": certificate.attained,
         "confidence": certificate.confidence,
         "instances": certificate.instances,
-        "deployed": asdict(certificate.deployed),
-        "posterior": {key: value for key, value in asdict(certificate.posterior).items() if key != "weights"},
+        "deployed": certificate.deployed.to_dict(),
+        "posterior": {key: value for key, value in certificate.posterior.to_dict().items() if key != "weights"},
         "statement": f"{certificate}",
-        "comparison": None if learned.comparison is None else asdict(learned.comparison),
+        "comparison": None if learned.comparison is None else _comparison_document(learned.comparison),
         "remarks": list(learned.remarks),
     }
 
@@ -72,14 +75,45 @@ def reproduced_view(result: "Reproduced") -> list[RenderableType]:
     return [view, *(f"{verdict}" for verdict in result.verdicts), ""]
 
 
+def _comparison_document(comparison: "Comparison") -> dict[str, Any]:
+    """Rows, and how many times smaller the learned mean is than that of each other row, with its interval."""
+    learned, *others = [row.name for row in comparison.rows]
+    return {
+        "instances": comparison.instances,
+        "rows": [asdict(row) for row in comparison.rows],
+        "factors": {name: asdict(comparison.factor(learned, name)) for name in others},
+    }
+
+
 def _compared(comparison: "Comparison") -> Table:
-    view = Table(title=f"{comparison.instances} test instances: final loss relative to the start")
-    names = list(comparison.rows[0].hyper)
-    for heading in ("", *names):
-        view.add_column(heading)
-    for heading in ("mean", "median", "success"):
-        view.add_column(heading, justify="right")
+    """One line for each choice of hyperparameters, narrow enough for 80 columns."""
+    view = Table(
+        title=f"{comparison.instances} test instances: final loss relative to the start",
+        caption="Mean with the safeguard; the rest without it. Above start: runs that ended above their start, or "
+        "failed. Worst: the largest ratio.",
+        caption_justify="left",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    view.add_column("")
+    for heading in ("mean", "95 % interval", "success", "above start", "worst"):
+        view.add_column(heading, justify="right", no_wrap=True)
     for row in comparison.rows:
-        numbers = (f"{row.mean:.4g}", f"{row.median:.4g}", f"{row.success:.1%}")
-        view.add_row(row.name, *(f"{row.hyper[name]:.4g}" for name in names), *numbers)
+        numbers = (
+            f"{row.mean:.4g}",
+            between(row.interval),
+            f"{row.success:.1%}",
+            f"{row.failures}",
+            f"{row.worst:.3g}",
+        )
+        view.add_row(row.name, *numbers)
     return view
+
+
+def _hyper(comparison: "Comparison") -> list[str]:
+    """The hyperparameters of each row, which a table of this width cannot hold."""
+    return [
+        f"{row.name}: {', '.join(f'{name} = {value:.4g}' for name, value in row.hyper.items())}"
+        for row in comparison.rows
+    ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pacopt.errors import StorageError
-from pacopt.runs import read_json, write_json
+from pacopt.runs.files import read_json, write_json
 
 #: What is appended to the name of a run while it is under way.
 SUFFIX = ".unfinished"
@@ -41,6 +41,16 @@ class Workplace:
     def clear(self) -> None:
         """Remove what was kept."""
         shutil.rmtree(self.unfinished, ignore_errors=True)
+
+    def left_behind(self, job: Path) -> str:
+        """What is kept of a run that ends early, and how to go on with it; what is of no use is removed."""
+        if self.run.exists() or not self.kept:  # saved, and only its report is lacking; or nothing to keep
+            self.clear()
+            return f"The run is saved. To draw its report: pacopt report {self.run}" if self.run.exists() else ""
+        return (
+            f"{self.kept} finished tiles are kept in {self.unfinished}. "
+            f"To go on with them: pacopt learn {job} --out {self.run} --resume"
+        )
 
 
 def new_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:

@@ -14,8 +14,8 @@ from pacopt.loss_table import LossTable
 def relative(table: LossTable) -> np.ndarray:
     """l / l0, infinite for a run that failed."""
     with np.errstate(all="ignore"):
-        ratio = table.losses / table.start
-    ratio = np.where((table.start == 0) & (table.losses == 0), 0.0, ratio)
+        ratio = table.losses / table.starts
+    ratio = np.where((table.starts == 0) & (table.losses == 0), 0.0, ratio)
     return np.where(np.isfinite(table.losses) & ~np.isnan(ratio), ratio, np.inf)
 
 
@@ -24,7 +24,7 @@ def success(table: LossTable, target: float) -> np.ndarray:
     if table.success is not None:
         return table.success
     with np.errstate(invalid="ignore"):
-        reached: np.ndarray = (table.losses <= target * table.start) & (table.losses < np.inf)
+        reached: np.ndarray = (table.losses <= target * table.starts) & (table.losses < np.inf)
     return reached
 
 

@@ -1,15 +1,17 @@
-"""Every number of a certificate recomputed from the table, by code that shares nothing with what it audits."""
+"""Certificates of the first version (schema /1), recomputed by the formulas that they were made with. Frozen.
 
-import hashlib
+There half of the share of success was for Clopper & Pearson, and half for kl under the posterior.
+"""
+
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
+from pacopt.auditing.comparing import TOLERANCE, Disagreement, broken_rule, content, hashed
 from pacopt.auditing.recomputation import (
     kl_lower,
     largest_mean,
@@ -19,71 +21,10 @@ from pacopt.auditing.recomputation import (
     relative,
     success,
 )
-from pacopt.errors import StorageError
 from pacopt.loss_table import LossTable
 
-#: Stored and recomputed numbers may differ by this much, relative; a change of 1e-6 is seen.
-TOLERANCE = 1e-8
 
-
-class Stored(Protocol):
-    """Anything that can be written as a certificate's JSON value."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON value."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A number that does not follow from the table."""
-
-    name: str
-    stored: Any
-    recomputed: Any
-
-    def __str__(self) -> str:
-        return f"{self.name} is stored as {self.stored!r} and recomputed as {self.recomputed!r}"
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """How many numbers were recomputed, and the first that disagreed, if any did."""
-
-    compared: int
-    disagreement: Disagreement | None
-
-    @property
-    def passed(self) -> bool:
-        """Whether everything agreed."""
-        return self.disagreement is None
-
-
-def audit(certificate: Stored | dict[str, Any], table: LossTable) -> Audit:
-    """Recompute every number of a certificate from its table, after a look at whether its design could hold at all."""
-    try:
-        stored = certificate if isinstance(certificate, dict) else certificate.to_dict()
-        impossible = _impossible(stored)
-        if impossible is not None:
-            return Audit(1, impossible)
-        pairs = _flat(stored, _recomputed(stored, table))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise StorageError(
-            f"This is no certificate of this table ({type(error).__name__}: {error}).",
-            "The JSON value of a certificate and the LossTable that it was made of are needed.",
-            "Nothing can be recomputed from anything else.",
-            "Write certificates with to_dict() and tables with save(), and keep them together.",
-        ) from error
-    compared = 0
-    for name, ours, expected in pairs:
-        theirs = expected() if callable(expected) else expected
-        compared += 1
-        if not _agree(name, ours, theirs):
-            return Audit(compared, Disagreement(name, ours, theirs))
-    return Audit(compared, None)
-
-
-def _impossible(stored: dict[str, Any]) -> Disagreement | None:
+def impossible(stored: dict[str, Any], table: LossTable) -> Disagreement | None:
     """The first part of the design that no certificate may have."""
     design, shares = stored["design"], stored["design"]["shares"]
     pi, w = _weights(design), np.array(design["t_grid"]["weights"], dtype=float)
@@ -107,13 +48,7 @@ def _impossible(stored: dict[str, Any]) -> Disagreement | None:
             "what follows from the declaration",
         ),
     }
-    for name, (holds, needed) in rules.items():
-        if not holds:
-            value: Any = stored
-            for key in name.split("."):
-                value = value[key]
-            return Disagreement(f"certificate.{name}", value, needed)
-    return None
+    return broken_rule(stored, rules)
 
 
 def _weights(design: dict[str, Any]) -> np.ndarray:
@@ -148,7 +83,7 @@ def _ledger(cut: dict[str, Any] | None, provenance: Mapping[str, Any]) -> list[d
     return [{"status": status, "text": text} for status, text in entries]
 
 
-def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
+def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     """What the stored value should be, given its design, confidence, min_success and provenance.
 
     What takes long is a function without arguments, called only if all before it agreed.
@@ -199,7 +134,7 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     posterior_absolute: Callable[[], float] | None = None
     if cut is not None:
         capped = np.where(np.isnan(table.losses), np.inf, table.losses)
-        capped = np.minimum(np.minimum(capped, table.start), cut["level"]) / cut["level"]
+        capped = np.minimum(np.minimum(capped, table.starts), cut["level"]) / cut["level"]
         other = np.stack([np.log1p(-s * capped).sum(axis=1) for s in t], axis=1)
         eps_absolute = shares["absolute"] * epsilon
         single = largest_mean(other[index], t, w, n, eps_absolute * pi[index])
@@ -225,9 +160,9 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
             "weight": pi[index],
         },
         "design": design | {"candidates": {name: list(values) for name, values in table.candidates.items()}},
-        "design_hash": _hash(json.dumps(design, sort_keys=True).encode()),
+        "design_hash": hashed(json.dumps(design, sort_keys=True).encode()),
         "ever_succeeded": int((counts > 0).sum()),
-        "hash": _hash(json.dumps({k: v for k, v in stored.items() if k != "hash"}, sort_keys=True).encode()),
+        "hash": hashed(json.dumps({k: v for k, v in stored.items() if k != "hash"}, sort_keys=True).encode()),
         "instances": n,
         "ledger": _ledger(cut, table.provenance),
         "min_success": wanted,
@@ -243,9 +178,9 @@ def _recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         },
         "provenance": dict(table.provenance),
         "schema": "pacopt.certificate/1",
-        "table_hash": _hash(*(_bytes(array) for array in (table.losses, table.start, table.success))),
+        "table_hash": hashed(*(content(array) for array in (table.losses, table.start, table.success))),
         "user_success": table.success is not None,
-        "zero_starts": int((table.start == 0).sum()),
+        "zero_starts": int((table.starts == 0).sum()),
     }
 
 
@@ -253,32 +188,6 @@ def _absolute(level: float, excess: float, programme: tuple[Any, ...]) -> float:
     return level * largest_posterior_mean(*programme) + excess
 
 
-def _bytes(array: np.ndarray | None) -> bytes:
-    return b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes()
-
-
-def _hash(*parts: bytes) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _flat(ours: Any, theirs: Any, name: str = "certificate") -> list[tuple[str, Any, Any]]:
-    """Pairs of leaves by their path; a missing one is paired with None."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        keys = sorted(ours.keys() | theirs.keys())
-        return [leaf for key in keys for leaf in _flat(ours.get(key), theirs.get(key), f"{name}.{key}")]
-    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        return [leaf for i, pair in enumerate(zip(ours, theirs, strict=True)) for leaf in _flat(*pair, f"{name}[{i}]")]
-    return [(name, ours, theirs)]
-
-
-def _agree(name: str, ours: Any, theirs: Any) -> bool:
-    numbers = (int, float, np.number)
-    if isinstance(ours, numbers) and isinstance(theirs, numbers) and not isinstance(ours, bool):
-        ours, theirs = float(ours), float(theirs)
-        # A difference of two numbers carries their rounding, however small it is itself.
-        rounding = 1e-13 if name.endswith(("_cost", ".kl")) else 0.0
-        return bool(abs(ours - theirs) <= TOLERANCE * max(abs(ours), abs(theirs)) + rounding)
-    return bool(ours == theirs)
+def not_recomputed(stored: dict[str, Any]) -> tuple[str, ...]:
+    """Nothing: all claims are pacopt's own."""
+    return ()

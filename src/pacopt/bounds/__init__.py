@@ -1,16 +1,20 @@
-"""One theorem, one file. To add one of the exponential-family form, subclass `AbstractLinearBound`."""
+"""One theorem, one file. To add one, subclass `AbstractBound`, or `AbstractLinearBound` for the exponential family."""
 
+from pacopt.aliases import earlier_names
 from pacopt.bounds.absolute import AbsoluteLoss, Truncation
+from pacopt.bounds.base import AbstractBound
 from pacopt.bounds.bernstein import Bernstein
 from pacopt.bounds.betting import Betting
 from pacopt.bounds.catoni import Catoni
 from pacopt.bounds.conditional import ConditionalOnSuccess
 from pacopt.bounds.conditional_betting import ConditionalBetting
+from pacopt.bounds.continuous import certified_minimum, covered_interval_price, one_sided_price, second_moment_grid
+from pacopt.bounds.grids import OnGrid
 from pacopt.bounds.guaranteed import GuaranteedConvergence
 from pacopt.bounds.hold_out import HoldOut
 from pacopt.bounds.kl import SmallKL
 from pacopt.bounds.mixture import MixtureBetting
-from pacopt.bounds.quantile import Quantile
+from pacopt.bounds.order_statistics import OrderStatistics
 from pacopt.bounds.self_normalised import SelfNormalised
 from pacopt.bounds.success import ClopperPearson, PosteriorSuccess
 
@@ -27,9 +31,34 @@ ALL = (
     MixtureBetting,
     ClopperPearson,
     PosteriorSuccess,
-    Quantile,
+    OrderStatistics,
     AbsoluteLoss,
     HoldOut,
 )
 
-__all__ = ["ALL", *(bound.__name__ for bound in ALL), "Truncation"]
+__all__ = [
+    "ALL",
+    "AbsoluteLoss",
+    "AbstractBound",
+    "Bernstein",
+    "Betting",
+    "Catoni",
+    "ClopperPearson",
+    "ConditionalBetting",
+    "ConditionalOnSuccess",
+    "GuaranteedConvergence",
+    "HoldOut",
+    "MixtureBetting",
+    "OnGrid",
+    "OrderStatistics",
+    "PosteriorSuccess",
+    "SelfNormalised",
+    "SmallKL",
+    "Truncation",
+    "certified_minimum",
+    "covered_interval_price",
+    "one_sided_price",
+    "second_moment_grid",
+]
+
+__getattr__ = earlier_names(__name__)

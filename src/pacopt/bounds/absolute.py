@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize_scalar
 
-from pacopt.bounds.common import FIXED_BEFORE, IID
-from pacopt.bounds.exponential_family import AbstractBound, Assumption, Status
+from pacopt.aliases import with_earlier_methods
+from pacopt.assumptions import FIXED_BEFORE, IID, Assumption, Status
+from pacopt.bounds.base import AbstractBound
 from pacopt.bounds.grids import Grid
 from pacopt.bounds.mixture import MixtureBetting
 from pacopt.bounds.sums import by_rows, log_products
@@ -89,6 +90,7 @@ def _check_log_mgf(log_mgf: Callable[[float], float], theta: float) -> None:
         )
 
 
+@with_earlier_methods
 @dataclass(frozen=True, eq=False)
 class AbsoluteLoss(AbstractBound):
     """Upper bounds on E min(l, l0), the mean absolute loss of the safeguarded algorithm.
@@ -101,22 +103,20 @@ class AbsoluteLoss(AbstractBound):
     grid: Grid
 
     theorem: ClassVar = "L4 on truncated losses"
-    posterior: ClassVar = True
-    single: ClassVar = True
     assumptions: ClassVar = (IID, FIXED_BEFORE, Assumption("what is declared of the start loss", Status.DECLARED))
 
     def wealth(self, table: LossTable) -> Float[np.ndarray, "hyper grid"]:
         """The log-wealth of betting on min(l, l0, B) / B."""
-        bad = np.flatnonzero(table.start > self.truncation.level)
+        bad = np.flatnonzero(table.starts > self.truncation.level)
         if self.truncation.excess == 0 and len(bad):
             raise AssumptionError(
-                f"The start loss of instance {bad[0]} is {table.start[bad[0]]}, above {self.truncation.level}; "
+                f"The start loss of instance {bad[0]} is {table.starts[bad[0]]}, above {self.truncation.level}; "
                 f"{len(bad)} are like this.",
                 "The truncation declares that none is.",
                 "A declaration that the instances contradict certifies nothing.",
-                "Declare a larger bound before looking at new instances, or a second moment or law.",
+                "Declare a larger bound, a second moment or a law, and certify with new training instances.",
             )
-        cap = np.minimum(table.start, self.truncation.level)
+        cap = np.minimum(table.starts, self.truncation.level)
 
         def block(rows: slice) -> np.ndarray:
             kept = (
@@ -126,12 +126,12 @@ class AbsoluteLoss(AbstractBound):
 
         return by_rows(table, block)
 
-    def upper(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
+    def for_candidates(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
         """The bound for every candidate, all at once."""
         relative = MixtureBetting(self.grid).upper(self.wealth(table), table.shape[1], prior.log_weights, epsilon)
         return self.truncation.level * relative + self.truncation.excess
 
-    def posterior_upper(
+    def for_posterior(
         self, table: LossTable, prior: DiscreteMeasure, posterior: DiscreteMeasure, epsilon: float
     ) -> float:
         """The bound for E_Q."""

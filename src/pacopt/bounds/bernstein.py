@@ -1,16 +1,17 @@
 """An empirical Bernstein bound with the second moment around a fixed centre."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log1p
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
+from pacopt.assumptions import FIXED_BEFORE, IID
 from pacopt.bounds.exponential_family import AbstractLinearBound
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
+from pacopt.scores import AbstractScore, Ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +25,14 @@ class Bernstein(AbstractLinearBound):
     """
 
     centre: Float[np.ndarray, " hyper"] | float = 0.0
+    score: AbstractScore = field(default_factory=Ratio)
 
     theorem: ClassVar = "Fan, Grama & Liu 2015"
-    posterior: ClassVar = True
-    single: ClassVar = True
-    assumptions: ClassVar = (IID, FIXED_BEFORE, SAFEGUARDED)
+    assumptions: ClassVar = (IID, FIXED_BEFORE)
 
     def statistics(self, table: LossTable) -> np.ndarray:
         """(-zbar, mean (z - c)^2)."""
-        z, centre = table.safeguarded(), np.asarray(self.centre, dtype=np.float64)
+        z, centre = self.score.of(table), np.asarray(self.centre, dtype=np.float64)
         if not np.all((centre >= 0) & (centre <= 1)):
             raise DesignError("A centre lies outside [0, 1].", "0 <= c <= 1.", "z - c must lie in [-1, 1].", "Clip it.")
         return np.stack([-z.mean(axis=1), ((z - centre.reshape(-1, 1)) ** 2).mean(axis=1)], axis=1)

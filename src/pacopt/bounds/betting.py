@@ -1,16 +1,17 @@
 """The log-betting PAC-Bayes bound."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import expm1
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
+from pacopt.assumptions import FIXED_BEFORE, IID
 from pacopt.bounds.exponential_family import AbstractExponentialBound
 from pacopt.bounds.sums import log_wealth
 from pacopt.loss_table import LossTable
+from pacopt.scores import AbstractScore, Ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +25,14 @@ class Betting(AbstractExponentialBound):
     """
 
     t: Float[np.ndarray, " grid"]
+    score: AbstractScore = field(default_factory=Ratio)
 
     theorem: ClassVar = "L4, log-betting PAC-Bayes"
-    posterior: ClassVar = True
-    single: ClassVar = True
-    assumptions: ClassVar = (IID, FIXED_BEFORE, SAFEGUARDED)
+    assumptions: ClassVar = (IID, FIXED_BEFORE)
 
     def statistics(self, table: LossTable) -> np.ndarray:
         """G(alpha, t) for all t."""
-        return log_wealth(table, np.asarray(self.t, dtype=np.float64))
+        return log_wealth(table, np.asarray(self.t, dtype=np.float64), self.score)
 
     def exponents(self, statistics: np.ndarray, lam: float, n: int) -> Float[np.ndarray, " hyper"]:
         """The column of t = lambda."""

@@ -1,16 +1,19 @@
 """Catoni's bound."""
 
+from dataclasses import dataclass, field
 from math import expm1
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
+from pacopt.assumptions import FIXED_BEFORE, IID
 from pacopt.bounds.exponential_family import AbstractExponentialBound
 from pacopt.loss_table import LossTable
+from pacopt.scores import AbstractScore, Ratio
 
 
+@dataclass(frozen=True, eq=False)
 class Catoni(AbstractExponentialBound):
     """Upper bound on E_Q mu, mu = E min(l / l0, 1).
 
@@ -20,14 +23,14 @@ class Catoni(AbstractExponentialBound):
     **Needs** z in [0, 1] (proved). **Kind** never better than `Betting` with t = 1 - e^-a.
     """
 
+    score: AbstractScore = field(default_factory=Ratio)
+
     theorem: ClassVar = "Catoni 2007, Thm 1.2.6"
-    posterior: ClassVar = True
-    single: ClassVar = True
-    assumptions: ClassVar = (IID, FIXED_BEFORE, SAFEGUARDED)
+    assumptions: ClassVar = (IID, FIXED_BEFORE)
 
     def statistics(self, table: LossTable) -> np.ndarray:
         """The means zbar."""
-        means: np.ndarray = table.safeguarded().mean(axis=1)
+        means: np.ndarray = self.score.of(table).mean(axis=1)
         return means
 
     def exponents(self, statistics: np.ndarray, lam: float, n: int) -> Float[np.ndarray, " hyper"]:

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.bounds.common import FIXED_BEFORE, IID, SECOND_MOMENT
-from pacopt.bounds.exponential_family import AbstractLinearBound, Assumption, Status
+from pacopt.assumptions import FIXED_BEFORE, IID, SECOND_MOMENT, Assumption, Status
+from pacopt.bounds.exponential_family import AbstractLinearBound
 from pacopt.loss_table import LossTable
 
 
@@ -29,8 +29,6 @@ class ConditionalOnSuccess(AbstractLinearBound):
     target_ratio: float = 1.0
 
     theorem: ClassVar = "Sucker & Ochs 2023, Thm 6.7"
-    posterior: ClassVar = True
-    single: ClassVar = True
     assumptions: ClassVar = (
         IID,
         FIXED_BEFORE,

@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.bounds.common import FIXED_BEFORE, IID
-from pacopt.bounds.exponential_family import AbstractBound, Assumption, Status
+from pacopt.aliases import with_earlier_methods
+from pacopt.assumptions import FIXED_BEFORE, IID, Assumption, Status
+from pacopt.bounds.base import AbstractBound
 from pacopt.bounds.grids import Grid
 from pacopt.bounds.mixture import MixtureBetting, padding
 from pacopt.bounds.sums import log_products
@@ -15,6 +16,7 @@ from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 
 
+@with_earlier_methods
 @dataclass(frozen=True, eq=False)
 class ConditionalBetting(AbstractBound):
     """Upper bounds on E[l / l0 | l <= r l0] for every candidate, and for E_Q.
@@ -29,8 +31,6 @@ class ConditionalBetting(AbstractBound):
     target_ratio: float = 1.0
 
     theorem: ClassVar = "L2, betting on the successes"
-    posterior: ClassVar = True
-    single: ClassVar = True
     assumptions: ClassVar = (IID, FIXED_BEFORE, Assumption("0 <= l / l0 <= r where l <= r l0", Status.PROVED))
 
     def wealth(self, table: LossTable) -> tuple[Float[np.ndarray, "hyper grid"], Float[np.ndarray, " hyper"]]:
@@ -40,7 +40,7 @@ class ConditionalBetting(AbstractBound):
         scaled = np.where(success, np.minimum(table.ratios() / self.target_ratio, 1.0), 0.0)
         return log_products(scaled, self.grid.points), success.sum(axis=1)
 
-    def upper(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
+    def for_candidates(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
         """The bound for every candidate, all at once: the smallest over the grid."""
         wealth, count = self.wealth(table)
         price = self.grid.prices(epsilon) - prior.log_weights[:, None] + padding(wealth, count)[:, None]
@@ -49,7 +49,7 @@ class ConditionalBetting(AbstractBound):
         best = np.where(count > 0, np.minimum(values.min(axis=1), 1.0), 1.0)
         return self.target_ratio * best
 
-    def posterior_upper(
+    def for_posterior(
         self, table: LossTable, prior: DiscreteMeasure, posterior: DiscreteMeasure, epsilon: float
     ) -> float:
         """The bound for E_Q, by the convex programme with N_c(alpha) in place of N."""

@@ -5,43 +5,25 @@ attains it are written here once; a theorem only says what its statistics and na
 """
 
 from abc import ABC, abstractmethod
-from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp
 
+from pacopt.assumptions import Assumption
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 
 
-class Status(StrEnum):
-    """How an assumption is known to hold."""
+class AbstractExponentialBound(ABC):
+    """Exponents S(alpha, lambda) and a link: with KL and price, E_Q risk <= link(KL + price - E_Q S).
 
-    PROVED = "proved"
-    CHECKED = "checked"
-    DECLARED = "declared"
-
-
-class Assumption(NamedTuple):
-    """What a statement rests on."""
-
-    text: str
-    status: Status
-
-
-class AbstractBound(ABC):
-    """A theorem. `posterior` and `single` say whether it speaks of E_Q, of one candidate, or both."""
+    Together with a grid of lambdas it is a bound like any other: `pacopt.bounds.OnGrid`.
+    """
 
     theorem: ClassVar[str]
-    posterior: ClassVar[bool]
-    single: ClassVar[bool]
     assumptions: ClassVar[tuple[Assumption, ...]]
-
-
-class AbstractExponentialBound(AbstractBound):
-    """Exponents S(alpha, lambda) and a link: with KL and price, E_Q risk <= link(KL + price - E_Q S)."""
 
     @abstractmethod
     def statistics(self, table: LossTable) -> np.ndarray:
@@ -60,7 +42,7 @@ class AbstractLinearBound(AbstractExponentialBound):
     """P Cor. 5.5: <eta(lambda), T> with T = (R - Rhat, T'). Give (-Rhat, T') and eta; all else follows.
 
     >>> class Hoeffding(AbstractLinearBound):
-    ...     theorem, posterior, single, assumptions = "Hoeffding", True, True, ()
+    ...     theorem, assumptions = "Hoeffding", ()
     ...
     ...     def statistics(self, table):
     ...         z = table.safeguarded()

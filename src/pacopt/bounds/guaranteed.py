@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.bounds.common import FIXED_BEFORE, IID, SECOND_MOMENT
-from pacopt.bounds.exponential_family import AbstractLinearBound, Assumption, Status
+from pacopt.assumptions import FIXED_BEFORE, IID, SECOND_MOMENT, Assumption, Status
+from pacopt.bounds.exponential_family import AbstractLinearBound
 from pacopt.errors import AssumptionError
 from pacopt.loss_table import LossTable
 
@@ -31,8 +31,6 @@ class GuaranteedConvergence(AbstractLinearBound):
     constant: float = 1.0
 
     theorem: ClassVar = "Sucker & Ochs 2023, Thm 6.2"
-    posterior: ClassVar = True
-    single: ClassVar = True
     assumptions: ClassVar = (
         IID,
         FIXED_BEFORE,
@@ -42,7 +40,7 @@ class GuaranteedConvergence(AbstractLinearBound):
 
     def statistics(self, table: LossTable) -> np.ndarray:
         """(-Rhat, rho^2); raises if a cell of the table contradicts the declared rate."""
-        allowed = self.constant * np.multiply.outer(np.asarray(self.rho), table.start) + ROUNDING * table.start
+        allowed = self.constant * np.multiply.outer(np.asarray(self.rho), table.starts) + ROUNDING * table.starts
         rows, columns = np.nonzero(~(table.losses <= allowed))
         if len(rows):
             raise AssumptionError(

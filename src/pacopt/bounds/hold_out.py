@@ -1,16 +1,19 @@
 """A single candidate on instances that were used for nothing else."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from jaxtyping import Float
 
-from pacopt.bounds.common import IID, SAFEGUARDED
-from pacopt.bounds.exponential_family import AbstractBound, Assumption, Status
+from pacopt.assumptions import IID, Assumption, Status
+from pacopt.bounds.base import AbstractBound
 from pacopt.bounds.grids import Grid
 from pacopt.bounds.mixture import MixtureBetting
 from pacopt.bounds.sums import log_wealth
 from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.scores import AbstractScore, Ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,18 +25,28 @@ class HoldOut(AbstractBound):
     """
 
     grid: Grid
+    candidate: int = 0
+    score: AbstractScore = field(default_factory=Ratio)
 
     theorem: ClassVar = "L4, mixture over t, one candidate"
-    posterior: ClassVar = False
-    single: ClassVar = True
     assumptions: ClassVar = (
         IID,
-        SAFEGUARDED,
         Assumption("the candidate was chosen without these instances", Status.DECLARED),
     )
 
+    def for_candidates(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """The bound for the candidate that was chosen beforehand, and 1 for all others."""
+        bounds = np.ones(table.shape[0])
+        bounds[self.candidate] = self.upper(table, self.candidate, epsilon)
+        return bounds
+
+    def for_posterior(
+        self, table: LossTable, prior: DiscreteMeasure, posterior: DiscreteMeasure, epsilon: float
+    ) -> float:
+        """The mean of these bounds."""
+        return posterior.expectation(self.for_candidates(table, prior, epsilon))
+
     def upper(self, table: LossTable, candidate: int, epsilon: float) -> float:
         """The bound for one candidate of a table on held-out instances."""
-        row = LossTable(losses=table.losses[candidate : candidate + 1], start=table.start)
-        wealth = log_wealth(row, self.grid.points)
+        wealth = log_wealth(table.select(rows=slice(candidate, candidate + 1)), self.grid.points, self.score)
         return float(MixtureBetting(self.grid).upper(wealth, table.shape[1], np.zeros(1), epsilon)[0])

@@ -1,16 +1,23 @@
 """PAC-Bayes-kl (Seeger 2002, Maurer 2004), and the inverses of the binary divergence."""
 
+from dataclasses import dataclass, field
 from math import log, log1p
 from typing import ClassVar
 
 import numpy as np
+from jaxtyping import Float
 
-from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
-from pacopt.bounds.exponential_family import AbstractBound
+from pacopt.aliases import with_earlier_methods
+from pacopt.assumptions import FIXED_BEFORE, IID
+from pacopt.bounds.base import AbstractBound
+from pacopt.bounds.sums import by_rows
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.scores import AbstractScore, Ratio
 
 
+@with_earlier_methods
+@dataclass(frozen=True, eq=False)
 class SmallKL(AbstractBound):
     """Upper bound on E_Q mu, mu = E min(l / l0, 1).
 
@@ -18,14 +25,22 @@ class SmallKL(AbstractBound):
     **Needs** z in [0, 1] (proved).
     """
 
-    theorem: ClassVar = "Seeger 2002; Maurer 2004"
-    posterior: ClassVar = True
-    single: ClassVar = False
-    assumptions: ClassVar = (IID, FIXED_BEFORE, SAFEGUARDED)
+    score: AbstractScore = field(default_factory=Ratio)
 
-    def upper(self, table: LossTable, prior: DiscreteMeasure, posterior: DiscreteMeasure, epsilon: float) -> float:
+    theorem: ClassVar = "Seeger 2002; Maurer 2004"
+    assumptions: ClassVar = (IID, FIXED_BEFORE)
+
+    def for_candidates(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """The bound of a posterior on one candidate, for each of them: KL = log(1 / pi)."""
+        means, n = by_rows(table, lambda rows: self.score.of(table, rows).mean(axis=1)), table.shape[1]
+        pairs = zip(means.tolist(), prior.log_weights.tolist(), strict=True)
+        return np.array([kl_upper(min(m, 1.0), kl_price(-w, n, epsilon)) if w > -np.inf else 1.0 for m, w in pairs])
+
+    def for_posterior(
+        self, table: LossTable, prior: DiscreteMeasure, posterior: DiscreteMeasure, epsilon: float
+    ) -> float:
         """The bound for a posterior."""
-        risk = posterior.expectation(table.safeguarded().mean(axis=1))
+        risk = posterior.expectation(by_rows(table, lambda rows: self.score.of(table, rows).mean(axis=1)))
         return kl_upper(min(risk, 1.0), kl_price(posterior.kl(prior), table.shape[1], epsilon))
 
 

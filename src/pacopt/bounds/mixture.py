@@ -1,6 +1,6 @@
 """Betting with a mixture over t: one event for every candidate and for every posterior."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,10 +8,13 @@ from jaxtyping import Float
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from pacopt.bounds.common import FIXED_BEFORE, IID, SAFEGUARDED
-from pacopt.bounds.exponential_family import AbstractBound
+from pacopt.assumptions import FIXED_BEFORE, IID
+from pacopt.bounds.base import AbstractBound
 from pacopt.bounds.grids import Grid
+from pacopt.bounds.sums import log_wealth
+from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.scores import AbstractScore, Ratio
 
 #: Halvings of [0, 1] after which a bisection is exact to the last bit.
 HALVINGS = 60
@@ -31,11 +34,24 @@ class MixtureBetting(AbstractBound):
     """
 
     grid: Grid
+    score: AbstractScore = field(default_factory=Ratio)
 
     theorem: ClassVar = "L4, mixture over t"
-    posterior: ClassVar = True
-    single: ClassVar = True
-    assumptions: ClassVar = (IID, FIXED_BEFORE, SAFEGUARDED)
+    assumptions: ClassVar = (IID, FIXED_BEFORE)
+
+    def wealth(self, table: LossTable) -> Float[np.ndarray, "hyper grid"]:
+        """G(alpha, t) for all t of the grid."""
+        return log_wealth(table, self.grid.points, self.score)
+
+    def for_candidates(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """The bound on mu for every candidate."""
+        return self.upper(self.wealth(table), table.shape[1], prior.log_weights, epsilon)
+
+    def for_posterior(
+        self, table: LossTable, prior: DiscreteMeasure, posterior: DiscreteMeasure, epsilon: float
+    ) -> float:
+        """The bound on E_Q mu."""
+        return self.posterior_upper(self.wealth(table), table.shape[1], prior, posterior, epsilon)
 
     def log_e(self, wealth: np.ndarray, n: Any, m: np.ndarray) -> np.ndarray:
         """log e_alpha(m) for one m for each candidate; increasing and convex in m."""

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.bounds.common import FIXED_BEFORE, IID
-from pacopt.bounds.exponential_family import AbstractLinearBound, Assumption, Status
+from pacopt.assumptions import FIXED_BEFORE, IID, Assumption, Status
+from pacopt.bounds.exponential_family import AbstractLinearBound
 from pacopt.errors import AssumptionError
 from pacopt.loss_table import LossTable
 
@@ -17,8 +17,8 @@ class SelfNormalised(AbstractLinearBound):
     """Upper bound on E_Q E[l / l0 | success], or on E_Q E[l | success] if a second moment and p_lo are given.
 
     **Theorem** (L3 of docs/theory.md). Given which columns succeeded, the losses there are i.i.d. from the
-    conditional law, so E_Q R_c <= E_Q (1/N_c) sum_C l + lambda/2 E_Q T2 + (KL + log(1/eps))/lambda, T2 = r^2 / N_c
-    for relative losses, r^2 S2 / (p_lo N_c) for absolute ones.
+    conditional law, so E_Q R_c <= E_Q (1/N_c) sum_C l + lambda/2 E_Q T2 + (KL + log(1/eps))/lambda, T2 =
+    r^2 / (4 N_c) for relative losses, which lie in [0, r] (Hoeffding), r^2 S2 / (p_lo N_c) for absolute ones.
     **In code** T = (-(1/N_c) sum_C l, T2), eta = (lambda, -lambda^2/2); no weight where N_c = 0.
     **Needs** nothing for relative losses; S2 (declared) and p_lo (its eps adds) for absolute ones.
     """
@@ -28,8 +28,6 @@ class SelfNormalised(AbstractLinearBound):
     p_lo: Float[np.ndarray, " hyper"] | None = None
 
     theorem: ClassVar = "Sucker & Ochs 2023, Thm 6.7, self-normalised"
-    posterior: ClassVar = True
-    single: ClassVar = True
     assumptions: ClassVar = (
         IID,
         FIXED_BEFORE,
@@ -53,7 +51,9 @@ class SelfNormalised(AbstractLinearBound):
         losses = table.ratios() if self.second_moment is None else table.losses
         mean = np.where(success, losses, 0.0).sum(axis=1) / np.maximum(count, 1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.ones(len(count)) if self.second_moment is None else self.second_moment / np.asarray(self.p_lo)
+            scale = (
+                np.full(len(count), 0.25) if self.second_moment is None else self.second_moment / np.asarray(self.p_lo)
+            )
             spread = np.where(count > 0, self.target_ratio**2 * scale / count, np.inf)
         return np.stack([-mean, spread], axis=1)
 

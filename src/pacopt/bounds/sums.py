@@ -2,15 +2,20 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float
 
 from pacopt.loss_table import LossTable
+from pacopt.scores import AbstractScore, Ratio
+from pacopt.support.arrays import frozen
 from pacopt.support.machine import cores
 
 #: Cells worked on at a time by one thread.
 BLOCK = 2**16
+
+_REMEMBERED: "WeakKeyDictionary[LossTable, dict[tuple[bytes, str], np.ndarray]]" = WeakKeyDictionary()
 
 
 def by_rows(table: LossTable, function: Callable[[slice], np.ndarray]) -> np.ndarray:
@@ -24,9 +29,19 @@ def by_rows(table: LossTable, function: Callable[[slice], np.ndarray]) -> np.nda
         return np.concatenate(list(pool.map(function, slices)))
 
 
-def log_wealth(table: LossTable, t: Float[np.ndarray, " grid"]) -> Float[np.ndarray, "hyper grid"]:
-    """G(alpha, t) = sum_j log(1 - t z_j): the log-wealth of betting the fraction t against large losses."""
-    return by_rows(table, lambda rows: log_products(table.safeguarded(rows), t))
+def log_wealth(
+    table: LossTable, t: Float[np.ndarray, " grid"], score: AbstractScore | None = None
+) -> Float[np.ndarray, "hyper grid"]:
+    """G(alpha, t) = sum_j log(1 - t z_j): the log-wealth of betting the fraction t against large scores.
+
+    It is remembered as long as the table is there: everything that a certificate says of a mean rests on it.
+    """
+    score = Ratio() if score is None else score
+    key = (t.tobytes(), repr(score))
+    remembered = _REMEMBERED.setdefault(table, {})
+    if key not in remembered:
+        remembered[key] = frozen(by_rows(table, lambda rows: log_products(score.of(table, rows), t)))
+    return remembered[key]
 
 
 def log_products(

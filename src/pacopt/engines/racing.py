@@ -51,7 +51,7 @@ def race(
             where = f"In a race, counted from instance {first} on and among the {len(alive)} candidates left: "
             raise type(error)(where + error.found, error.needed, error.why, error.remedy) from error
         cells = np.ix_(alive, np.arange(first, last))
-        losses[cells], start[first:last], missing[cells] = part.losses, part.start, False
+        losses[cells], start[first:last], missing[cells] = part.losses, part.starts, False
         if part.success is not None:
             success = np.zeros((rows, columns), dtype=bool) if success is None else success
             success[cells] = part.success
@@ -69,6 +69,7 @@ def race(
         success=success,
         missing=missing if missing.any() else None,
         provenance=dict(provenance or {}) | {"race": looks},
+        fingerprints=instances.fingerprints,
     )
 
 

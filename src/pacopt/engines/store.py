@@ -10,6 +10,7 @@ import numpy as np
 from pacopt.engines.traced.tabulation import Tabulation, Tile
 from pacopt.errors import StorageError
 from pacopt.support.arrays import load_npz, save_npz
+from pacopt.support.interrupts import heed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Checkpoint:
         folder = self._folder(work.job)
         stored: list[int] = []
         for first in work.tiling:
+            heed()
             tile = _read(folder / f"{first}.npz", work, first)
             if tile is not None:
                 if not stored:

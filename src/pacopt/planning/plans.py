@@ -18,8 +18,8 @@ from pacopt.planning.sizes import (
     split_for,
     success_level,
 )
-from pacopt.statement import down, up
 from pacopt.support.numbers import is_real
+from pacopt.support.rounding import down, up
 
 #: For the tables: success probabilities, numbers of instances, and of runs that fail.
 LEVELS = (0.9, 0.95, 0.99, 0.999)

@@ -8,11 +8,11 @@ from math import ceil, floor, log
 import numpy as np
 from scipy.special import betaincinv
 
+from pacopt.bounds.informed import FAVOURITE, informed_grid
 from pacopt.bounds.mixture import MixtureBetting
 from pacopt.bounds.success import ClopperPearson
-from pacopt.design import Shares
+from pacopt.claims import Shares
 from pacopt.errors import DesignError
-from pacopt.informed import FAVOURITE, informed_grid
 from pacopt.support.numbers import is_real, is_whole
 
 #: The parts for choosing candidates and for looking at the result; more than this many add little.
@@ -75,7 +75,7 @@ def needed_for_success(success: float, confidence: float, failure_rate: float = 
     """The smallest number of training instances with which that is certified; None if none will do.
 
     >>> needed_for_success(0.99, 0.99)
-    757
+    688
     """
     _probability("success", success)
     if failure_rate == 0:
@@ -166,7 +166,7 @@ def smallest(enough: Callable[[int], bool]) -> int | None:
 def success_level(confidence: float) -> float:
     """The failure probability of the statement on the success of the favourite."""
     _probability("confidence", confidence)
-    return (1 - confidence) * Shares().success / 2 * FAVOURITE
+    return (1 - confidence) * Shares().success * FAVOURITE
 
 
 def _seen(success: float) -> int:

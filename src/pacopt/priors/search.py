@@ -8,7 +8,7 @@ from cmaes import CMA  # type: ignore[import-untyped]
 from jaxtyping import Float, Int
 from scipy.spatial import cKDTree
 
-from pacopt.informed import FAVOURITE, best_fraction, informed_weights, tempered
+from pacopt.bounds.informed import FAVOURITE, best_fraction, informed_weights, tempered
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.product import checked_count, checked_names, spread
@@ -33,10 +33,11 @@ class Search:
 
     `explore` rounds of points spread evenly over the domain (Sobol), then `rounds` rounds of an evolution strategy
     (CMA-ES, Hansen 2016, as in the package `cmaes`) that starts from the best of them. The best points of all rounds
-    become the candidates, where failures nearby count against a point, and with them a ladder of slower and safer
-    ones, and what the textbook recommends, if there is such a thing: no search is worse than that. Half of the weight goes to the favourite, the rest to a Gibbs measure of the prior split and to the ladder, in
-    equal parts, and a little to everybody. If `min_success` is asked for, points that succeed often enough come before
-    those that do not.
+    become the candidates, where failures nearby count against a point, and with them a ladder of slower and safer ones.
+    What the textbook recommends is a candidate too, if there is such a thing, so that no search ends up behind it for
+    want of luck. Half of the weight goes to the favourite, the rest to a Gibbs measure of the prior split and to the
+    ladder, in equal parts, and a little to everybody. If `min_success` is asked for, points that succeed often enough
+    come before those that do not.
 
     A hyperparameter that `domain` does not name is searched in the domain of the algorithm, widened if the standard
     value for these instances lies outside of it.
@@ -69,7 +70,7 @@ class Search:
         tables = [trials.table(candidates) for candidates in asked]
         scores = [score(table, trials) for table in tables]
 
-        best = explored[np.concatenate(scores).argmin()]
+        best = np.clip(explored[np.concatenate(scores).argmin()], 0.0, 1.0)  # the textbook may lie outside
         # The strategy needs two coordinates at least; a second one that nobody reads does no harm.
         idle = max(0, 2 - len(domain))
         strategy = CMA(
@@ -169,7 +170,7 @@ def weigh(table: LossTable, rungs: Int[np.ndarray, " rung"], trials: Trials) -> 
     Its rivals are those that did nearly as well, and the rungs of the ladder (from the fastest on, the k-th in
     proportion to 1/k), in case that it fails more often than the prior split shows.
     """
-    price = np.log(1 / (FAVOURITE * trials.epsilon * trials.shares.risk))
+    price = np.log(1 / (FAVOURITE * trials.epsilon * trials.claims[0].share))
     t = best_fraction(table.safeguarded()[0], train=trials.train, price=price)
     climbers = np.zeros(table.shape[0])
     climbers[rungs] = 1 / np.arange(1, len(rungs) + 1)

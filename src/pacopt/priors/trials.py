@@ -7,10 +7,12 @@ from math import ceil, sqrt
 import numpy as np
 
 from pacopt.bounds.grids import Grid
+from pacopt.bounds.informed import FAVOURITE, best_fraction, informed_grid
 from pacopt.bounds.success import ClopperPearson
-from pacopt.design import Shares, default_t_grid
+from pacopt.claims import AbstractClaim, standard_claims
+from pacopt.claims.standard import REQUIRED
+from pacopt.design import default_t_grid
 from pacopt.errors import PriorError
-from pacopt.informed import FAVOURITE, best_fraction, informed_grid
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -33,7 +35,7 @@ class Trials:
     domain: Domain
     train: int
     epsilon: float = 0.01
-    shares: Shares = field(default_factory=Shares)
+    claims: tuple[AbstractClaim, ...] = field(default_factory=standard_claims)
     target_ratio: float = 1.0
     min_success: float | None = None
     standard: Mapping[str, float] | None = None
@@ -66,7 +68,7 @@ class Trials:
         """
         if self.min_success is None:
             return None
-        level = FAVOURITE * self.epsilon * self.shares.success / 2
+        level = FAVOURITE * self.epsilon * self.share(REQUIRED)
         low, high = 0, self.train  # the smallest count that certifies min_success lies above low
         while high - low > 1:
             middle = (low + high) // 2
@@ -74,6 +76,10 @@ class Trials:
             low, high = (low, middle) if certified >= self.min_success else (middle, high)
         frequency = high / self.train
         return min(1.0, frequency + sqrt(frequency * (1 - frequency) / max(1, len(self.instances))))
+
+    def share(self, name: str) -> float:
+        """The part of epsilon that the claim of this name has."""
+        return next(claim.share for claim in self.claims if claim.name == name)
 
     def need_instances(self, parts: int = 1) -> None:
         """Refuse a prior split that is too small to tell whether a candidate succeeds as often as it should."""
@@ -98,7 +104,7 @@ class Trials:
         z = self.table({name: values[known] for name, values in prior.support.items()}).safeguarded()
         log_weights = prior.log_weights[known]
         favourite = int(np.lexsort((z.mean(axis=1), -log_weights))[0])
-        price = -float(log_weights[favourite]) - np.log(self.epsilon * self.shares.risk)
+        price = -float(log_weights[favourite]) - np.log(self.epsilon * self.claims[0].share)
         return informed_grid(best_fraction(z[favourite], train=self.train, price=price))
 
     def _keys(self, candidates: Mapping[str, np.ndarray]) -> list[tuple[float, ...]]:

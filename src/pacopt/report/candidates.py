@@ -2,70 +2,131 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pacopt.certificate import CandidateBounds, candidate_bounds
+from pacopt.claims import AbstractClaim
+from pacopt.claims.standard import REQUIRED
+from pacopt.design import Design
 from pacopt.report.figures import Axis
-from pacopt.report.source import Reportable
-from pacopt.report.words import standard_row
-from pacopt.statement import down
+from pacopt.report.source import Reported
+from pacopt.report.words import certified, chosen, standard_row
+from pacopt.tradeoff import candidate_bounds
 
 #: Decades are drawn from this ratio on where the domain is in decades, and from that one on where it is not known.
 SPREAD, UNKNOWN_SPREAD = 8.0, 100.0
-#: Shown are all candidates between these quantiles, and all that are heavier than this.
-MIDDLE, HEAVY = (0.05, 0.95), 1e-4
+#: Shown are all candidates between these percentiles, and all that are heavier than this.
+MIDDLE, HEAVY = (5, 95), 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
     """Values and weights, certified bounds, the deployed one, and the textbook's hyperparameters if there are any.
 
-    `level` is the success that was asked for and attained, or else that of the deployed candidate.
+    `chosen` is what the deployed one is called. `bounds` are those of each claim whose code is at hand, by its name.
+    `level` is what was asked for and attained of the claim that is traded against the objective, or else the number of
+    the deployed candidate; None where the design has no such claim.
     """
 
+    design: Design
     values: Mapping[str, np.ndarray]
     prior: np.ndarray
     posterior: np.ndarray
-    bounds: CandidateBounds
+    bounds: Mapping[str, np.ndarray]
     deployed: int
-    standard: dict[str, float] | None
-    level: float
+    chosen: str
+    standard: dict[str, Any] | None
+    level: float | None
     level_text: str
     decades: Mapping[str, bool]
 
     @staticmethod
-    def of(learned: Reportable) -> "Candidates":
+    def of(source: Reported) -> "Candidates":
         """The candidates of a certificate; their bounds are recomputed, as a certificate stores one of them."""
-        c, standard = learned.certificate, standard_row(learned.comparison)
-        asked = c.min_success if c.attained else None
+        c, standard = source.certificate, standard_row(source.comparison)
+        bounds = candidate_bounds(source.table, c.design, confidence=c.confidence)
+        level, text = c.required.get(REQUIRED) if c.attained else None, ""
+        if level is not None:
+            text = f"{level!r}"
+        elif REQUIRED in bounds:
+            level = float(bounds[REQUIRED][c.deployed.index])
+            text = c.design[REQUIRED].shown(level)
         return Candidates(
-            values=learned.table.candidates,
+            design=c.design,
+            values=source.table.candidates,
             prior=c.design.prior.weights,
             posterior=np.asarray(c.posterior.weights),
-            bounds=candidate_bounds(learned.table, c.design, confidence=c.confidence),
+            bounds=bounds,
             deployed=c.deployed.index,
+            chosen=chosen(c),
             standard=None if standard is None else standard.hyper,
-            level=c.deployed.success if asked is None else asked,
-            level_text=down(c.deployed.success) if asked is None else f"{asked!r}",
-            decades={name: bool(log) for name, (_, _, log) in learned.provenance.get("domain", {}).items()},
+            level=level,
+            level_text=text,
+            decades=_decades(source),
         )
 
     def __len__(self) -> int:
         return len(self.prior)
 
-    def frontier(self) -> list[int]:
-        """Those with weight that no other one beats in both certified risk and certified success, by increasing risk.
+    @property
+    def claims(self) -> list[AbstractClaim]:
+        """The claims whose bounds are known: what is required stands first, then the objective, then the rest."""
+        known = [claim for claim in self.design.claims if claim.name in self.bounds]
+        return sorted(known, key=lambda claim: (claim.name != REQUIRED, claim is not self.design.objective))
 
-        The fastest of them, and each that is safer than all that are faster.
+    @property
+    def traded(self) -> AbstractClaim | None:
+        """The claim that is traded against the objective; None where there is no such pair."""
+        names = (self.design.objective.name, REQUIRED)
+        return self.design[REQUIRED] if len(set(names)) == 2 and all(n in self.bounds for n in names) else None
+
+    @property
+    def able(self) -> np.ndarray | None:
+        """Which candidates are certified to reach the level; None where there is none."""
+        if self.level is None or REQUIRED not in self.bounds:
+            return None
+        return self.design[REQUIRED].meets(self.bounds[REQUIRED], self.level)
+
+    def costs(self, claim: AbstractClaim) -> np.ndarray:
+        """The bounds of a claim, the smaller the better."""
+        return -self.bounds[claim.name] if claim.at_least else self.bounds[claim.name]
+
+    def told(self, i: int) -> tuple[str, ...]:
+        """What is certified of one candidate, in the order of `claims`."""
+        return tuple(certified(claim, float(self.bounds[claim.name][i])) for claim in self.claims)
+
+    def headings(self) -> tuple[str, ...]:
+        """What stands above these texts."""
+        return tuple(claim.heading(self.design) for claim in self.claims)
+
+    def best(self) -> list[int]:
+        """Those with weight and a finite number, by their number of the objective, the best first."""
+        if self.design.objective.name not in self.bounds:
+            return []
+        costs = self.costs(self.design.objective)
+        order = np.argsort(costs, kind="stable")
+        return [int(i) for i in order if self.prior[i] > 0 and np.isfinite(costs[i])]
+
+    def frontier(self) -> list[int]:
+        """Those with weight that no other one beats in both the objective and what is traded against it.
+
+        The best in the objective, and each that is better in the other one than all that are better in the objective.
         """
+        if self.traded is None:
+            return []
+        objective, other = self.costs(self.design.objective), self.costs(self.traded)
         found: list[int] = []
-        best = -1.0
-        for i in np.lexsort((-self.bounds.success, self.bounds.risk)).tolist():
-            if self.prior[i] > 0 and self.bounds.success[i] > best:
+        best = np.inf
+        for i in np.lexsort((other, objective)).tolist():
+            if self.prior[i] > 0 and np.isfinite(objective[i]) and other[i] < best:
                 found.append(i)
-                best = float(self.bounds.success[i])
+                best = float(other[i])
         return found
+
+    def numeric(self, name: str) -> bool:
+        """Whether a hyperparameter is a number, and has an axis."""
+        return self.values[name].dtype.kind in "fiu" and bool(np.isfinite(self.values[name]).all())
 
     def axis(self, name: str) -> Axis:
         """An axis for one hyperparameter, in decades where its domain is or where its values ask for it.
@@ -73,8 +134,13 @@ class Candidates:
         It holds those with weight, the textbook's, and the middle of the others; a few that were tried far away would
         leave no room for the rest.
         """
-        values = self.values[name]
-        ends = [*np.quantile(values, MIDDLE, method="inverted_cdf"), *values[self.posterior > HEAVY]]
+        values = self.values[name].astype(float)
+        ends = [*np.percentile(values, MIDDLE, method="inverted_cdf"), *values[self.posterior > HEAVY]]
         ends += [values[self.deployed]] + ([] if self.standard is None else [self.standard[name]])
         spread = SPREAD if self.decades.get(name) else np.inf if name in self.decades else UNKNOWN_SPREAD
         return Axis.around(ends, log=bool(min(ends) > 0 and max(ends) > spread * min(ends)))
+
+
+def _decades(source: Reported) -> dict[str, bool]:
+    """Which hyperparameters were looked for in decades, where a search says so."""
+    return {name: interval.log for name, interval in source.origin.domain.items()} if source.learned else {}

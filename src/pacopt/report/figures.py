@@ -50,7 +50,10 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A heading that says what one sees, a caption, charts (or none, where the caption says why) and numbers."""
+    """A heading that says what one sees, a caption, charts (or none, where the caption says why) and numbers.
+
+    `uneven` charts differ in height, and are aligned at their tops.
+    """
 
     name: str
     title: str
@@ -58,6 +61,7 @@ class Figure:
     caption: str
     charts: tuple[Chart, ...] = ()
     numbers: Numbers | None = None
+    uneven: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,16 +21,18 @@
   });
 
   const slider = document.getElementById("slider");
-  const picks = read("picks");
+  const { headings, picks } = read("picks");
   function slide() {
     if (!slider) return;
     const index = Number(slider.value);
+    const pick = picks[index];
+    const say = (place, text) => place.textContent === text || (place.textContent = text);
+    for (const place of document.querySelectorAll("[data-number]")) say(place, pick.numbers[place.dataset.number]);
     for (const place of document.querySelectorAll("[data-pick]")) {
       const part = place.dataset.pick;
-      const text = part === "which" ? (slider.value === slider.dataset.deployed ? ", deployed" : "") : picks[index][part];
-      if (place.textContent !== text) place.textContent = text;
+      say(place, part === "which" ? (slider.value === slider.dataset.deployed ? ", deployed" : "") : pick[part]);
     }
-    const words = `success at least ${picks[index].success}, mean ratio at most ${picks[index].risk}`;
+    const words = headings.map((heading, k) => `${heading} ${pick.numbers[k]}`).join(", ");
     slider.setAttribute("aria-valuetext", words);
     const view = views.get("choices");
     if (view) view.signal("chosen", index).runAsync();
@@ -43,6 +45,8 @@
     const plain = /^[\w@%+=:,./-]+$/.test(directory);
     const quoted = plain ? directory : `'${directory.replaceAll("'", `'"'"'`)}'`;
     document.getElementById("verify").textContent = `pacopt verify ${quoted}`;
+    const use = document.getElementById("use");
+    if (use) use.textContent = use.textContent.replace('"RUN"', () => JSON.stringify(directory));
   }
 
   for (const button of document.querySelectorAll("[data-copy]")) {

@@ -1,4 +1,4 @@
-"""report_html(learned) -> str: one page that needs nothing but itself.
+"""report_html(what was learned or certified) -> str: one page that needs nothing but itself.
 
 What draws (Altair, Jinja, the JavaScript of Vega) is imported when a page is drawn and not before: to load or to verify
 a run, nobody has to wait for it.
@@ -7,20 +7,27 @@ a run, nobody has to wait for it.
 import json
 import os
 import secrets
+import subprocess
+import sys
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pacopt.certificate import Certificate
 from pacopt.errors import StorageError
 from pacopt.report.seal import REPORT, certificate_meta, sealed, statement_element
-from pacopt.report.source import Reportable
-from pacopt.runs import checked_path
+from pacopt.report.source import Reportable, reported
+from pacopt.runs.files import checked_path
+
+#: What the page asks of the script that draws: one name.
+EMBED = "window.vegaEmbed = vegaEmbed;"
 
 
-def report_html(learned: Reportable) -> str:
-    """The report as one HTML page; equal values give equal pages."""
+def report_html(learned: Reportable | Certificate) -> str:
+    """The report of what `learn` or `certify` returned, as one HTML page; equal values give equal pages."""
     from markupsafe import Markup
 
     from pacopt.report.candidates import Candidates
@@ -28,47 +35,52 @@ def report_html(learned: Reportable) -> str:
     from pacopt.report.sections.choices import choices_of
     from pacopt.report.sections.curves import curves_figure
     from pacopt.report.sections.histogram import histogram_figure
-    from pacopt.report.sections.origin import NOT_CLAIMED, origin, subject, textbook
+    from pacopt.report.sections.measured import measured_of
+    from pacopt.report.sections.origin import chosen_values, not_claimed, origin, recomputed, textbook, title_of
     from pacopt.report.sections.posterior import posterior_figure
-    from pacopt.report.sections.verdict import against_standard, verdict_of
-    from pacopt.report.words import level_percent
+    from pacopt.report.sections.use import use_of
+    from pacopt.report.sections.verdict import verdict_of
+    from pacopt.report.words import chosen
 
-    certificate, comparison = learned.certificate, learned.comparison
-    candidates = Candidates.of(learned)
-    choices = choices_of(learned, candidates)
-    figures = (
-        curves_figure(learned),
-        histogram_figure(learned),
-        posterior_figure(learned, candidates),
+    source = reported(learned)
+    certificate, candidates = source.certificate, Candidates.of(source)
+    choices = choices_of(source, candidates)
+    possible = (
+        curves_figure(source),
+        histogram_figure(source),
+        posterior_figure(source, candidates),
         choices.figure,
-        breakdown_figure(learned),
+        breakdown_figure(source),
     )
+    figures = [figure for figure in possible if figure is not None]
     specs = {chart.name: chart.spec for figure in figures for chart in figure.charts}
     page = _template().render(
-        subject=subject(learned),
-        verdict=verdict_of(learned),
+        subject=title_of(source),
+        verdict=verdict_of(source),
         certificate=certificate,
-        comparison=comparison,
-        against=None if comparison is None else against_standard(comparison),
-        exact=repr(dict(certificate.deployed.hyper)),
-        textbook=textbook(learned),
+        learned=source.learned,
+        hyper=chosen_values(source),
+        measured=measured_of(source),
+        use=use_of(source),
+        chosen=chosen(certificate),
+        textbook=textbook(source),
         figures=figures,
         choices=choices,
-        level=level_percent(certificate.design.quantile_level),
-        not_claimed=NOT_CLAIMED,
-        origin=origin(learned),
+        not_claimed=not_claimed(source),
+        recomputed=recomputed(source),
+        origin=origin(source),
         meta=Markup(certificate_meta(certificate)),
         statement=Markup(statement_element(certificate)),
         style=Markup(_text("style.css")),
         vega=Markup(_vega()),
         script=Markup(_text("page.js")),
         specs=Markup(_json(specs)),
-        picks=Markup(_json([asdict(pick) for pick in choices.picks])),
+        picks=Markup(_json({"headings": choices.headings, "picks": [asdict(pick) for pick in choices.picks]})),
     )
     return sealed(page)
 
 
-def write_report(directory: str | os.PathLike[str], learned: Reportable) -> Path:
+def write_report(directory: str | os.PathLike[str], learned: Reportable | Certificate) -> Path:
     """Write the report into the directory of a run, over an older one; whole or not at all."""
     target = checked_path(directory) / REPORT
     page = report_html(learned)
@@ -109,8 +121,16 @@ def _template() -> Any:
 
 @cache
 def _vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script: 0.9 MB, for which vl-convert takes 1.7 s once in a process."""
+    """Vega, Vega-Lite and Vega-Embed as one script: 0.9 MB, for which vl-convert takes 1.7 s once in a process.
+
+    In that time it lets no other Python code run, not even what handles Ctrl-C; so a process of its own does it.
+    """
+    code = f"import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle({EMBED!r}).encode())"
+    with suppress(OSError, ValueError, subprocess.SubprocessError):  # where no process can be started, go on here
+        command = [sys.executable, "-P", "-c", code]
+        answer = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=True)
+        return answer.stdout.decode()
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    bundle: str = vl_convert.javascript_bundle(EMBED)
     return bundle

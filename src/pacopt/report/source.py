@@ -1,11 +1,14 @@
-"""What a report is drawn from."""
+"""What a report is drawn from: what was learned, or the certificate of a table of one's own."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pacopt.certificate import Certificate
 from pacopt.comparison import Comparison, Curves
+from pacopt.errors import StorageError
 from pacopt.loss_table import LossTable
+from pacopt.provenance import Origin
 
 
 class Reportable(Protocol):
@@ -38,5 +41,49 @@ class Reportable(Protocol):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know before deploying."""
+        """What a user should know before using it."""
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reported:
+    """Everything that the sections of a report show.
+
+    `learned` says that there is a `Learned` behind it, which solves instances; else somebody's own code made the table,
+    and there is no test split.
+    """
+
+    certificate: Certificate
+    table: LossTable
+    comparison: Comparison | None
+    curves: Curves | None
+    provenance: Mapping[str, Any]
+    remarks: tuple[str, ...]
+    learned: bool
+
+    @property
+    def origin(self) -> Origin:
+        """Where everything comes from, as far as pacopt wrote it down."""
+        return Origin.of(self.provenance)
+
+
+def reported(source: Certificate | Reportable) -> Reported:
+    """What is reported of a certificate with its table, or of what was learned."""
+    if not isinstance(source, Certificate):
+        return Reported(
+            source.certificate,
+            source.table,
+            source.comparison,
+            source.curves,
+            source.provenance,
+            source.remarks,
+            learned=True,
+        )
+    if source.table is None:
+        raise StorageError(
+            "The certificate was read without its table.",
+            "A report shows both: the charts are drawn from the table.",
+            "",
+            "Load it from its run: pacopt.Certificate.load(directory).",
+        )
+    return Reported(source, source.table, None, None, source.provenance, (), learned=False)

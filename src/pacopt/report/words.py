@@ -2,33 +2,60 @@
 
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal
+from math import isclose
+from typing import Any
 
 import numpy as np
 
+from pacopt.certificate import Certificate
+from pacopt.claims import AbstractClaim
 from pacopt.comparison import Comparison, Row
-from pacopt.statement import percentage
+from pacopt.design import Design
+from pacopt.scores import Ratio
+from pacopt.support.rounding import PERCENT, percentage
 
-#: A number and its unit stay on one line.
-PERCENT = "\u00a0%"
-#: Smaller percentages are written with an exponent.
-READABLE = Decimal("1e-4")
-
-
-def percent(rounded: str) -> str:
-    """The text of a probability, rounded already, as a percentage: the digits stay, the point moves.
-
-    >>> [percent(text).replace(PERCENT, "") for text in ("0.9924", "1", "0.00001", "1.2e-30")]
-    ['99.24', '100', '0.001', '1.2e-28']
-    """
-    value = Decimal(rounded).scaleb(2)
-    if 0 < value < READABLE:
-        return f"{value:e}{PERCENT}"
-    return f"{value.quantize(Decimal(1)) if value == value.to_integral_value() else value:f}{PERCENT}"
+#: Whole numbers below this one are written out.
+WRITTEN_OUT = 1e6
 
 
-def estimate(value: float) -> str:
-    """A measured number, to the nearest of four digits."""
-    return "∞" if np.isinf(value) else f"{value:.4g}"
+def estimate(value: float, digits: int = 4) -> str:
+    """A measured number, to the nearest of some digits."""
+    return "∞" if np.isinf(value) else f"{value:.{digits}g}"
+
+
+def certified(claim: AbstractClaim, value: float | None) -> str:
+    """A certified number, rounded to the safe side."""
+    return "no finite bound" if value is None or not np.isfinite(value) else claim.shown(value)
+
+
+def noun(claim: AbstractClaim, design: Design) -> str:
+    """What a claim bounds: its heading without the side."""
+    return claim.heading(design).removesuffix(" at most").removesuffix(" at least").replace(" %", PERCENT)
+
+
+def explained(certificate: Certificate) -> AbstractClaim | None:
+    """The claim on the mean score, whose number is a sum of parts; None where nothing is claimed of it."""
+    values = certificate.deployed.values
+    if "selection_cost" not in values:
+        return None
+    total = sum(values[part] for part in ("empirical_risk", "confidence_cost", "selection_cost"))
+    known = [claim for claim in certificate.design.claims if values[claim.name] is not None]
+    return next((claim for claim in known if isclose(values[claim.name], total, rel_tol=1e-6)), None)
+
+
+def is_ratio(certificate: Certificate) -> bool:
+    """Whether the first number is a mean ratio to the start, with the safeguard."""
+    return isinstance(certificate.design.score, Ratio) and explained(certificate) is certificate.design.objective
+
+
+def usable(certificate: Certificate) -> bool:
+    """Whether what was asked for is attained, and anything ever succeeded."""
+    return certificate.attained and certificate.ever_succeeded > 0
+
+
+def chosen(certificate: Certificate) -> str:
+    """What the certified candidate is called: nothing is deployed where what was asked for is not attained."""
+    return "deployed" if usable(certificate) else "reported"
 
 
 def share(part: float) -> str:
@@ -41,12 +68,23 @@ def level_percent(level: float) -> str:
     return f"{percentage(level)}{PERCENT}"
 
 
-def hyper_text(hyper: Mapping[str, float]) -> str:
-    """Hyperparameters for reading; to deploy them, all digits are needed."""
-    return ", ".join(f"{name} = {value:.4g}" for name, value in hyper.items())
+def value_text(value: Any) -> str:
+    """A hyperparameter for reading.
+
+    >>> [value_text(value) for value in (0.123456, 12345.0, 20, True, "dual simplex")]
+    ['0.1235', '12345', '20', 'True', 'dual simplex']
+    """
+    if not isinstance(value, float):
+        return f"{value}"
+    return f"{value:.0f}" if value.is_integer() and abs(value) < WRITTEN_OUT else f"{value:.4g}"
 
 
-def solve_line(hyper: Mapping[str, float]) -> str:
+def hyper_text(hyper: Mapping[str, Any]) -> str:
+    """Hyperparameters for reading; to use them, all digits are needed."""
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in hyper.items())
+
+
+def solve_line(hyper: Mapping[str, Any]) -> str:
     """The Python that runs a candidate on an instance, with all digits."""
     return f"learned.solve(instance, {dict(hyper)!r})"
 

@@ -17,6 +17,7 @@ from pacopt.engines.traced.tabulation import Progress, Tabulation, Tile
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
+from pacopt.support.interrupts import heeded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,11 @@ class Traced:
     success: Success | None = None
     checkpoint: Checkpoint | None = None
 
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """The number type of a run."""
+        return working_type(self.dtype)
+
     def prepare(
         self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, at: Iterable[int] | None = None
     ) -> Tabulation:
@@ -48,6 +54,7 @@ class Traced:
             at=at,
         )
 
+    @heeded()
     def table(
         self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, progress: Progress | None = None
     ) -> LossTable:
@@ -55,6 +62,7 @@ class Traced:
         work = self.prepare(candidates, instances)
         return work.table(self._tiles(work), progress)
 
+    @heeded()
     def curves(
         self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, at: Iterable[int]
     ) -> tuple[LossTable, Float[np.ndarray, "hyper instance step"]]:
@@ -103,6 +111,7 @@ def tabulate(
     return Traced(problem, algorithm, steps, dtype, success).table(candidates, instances, progress)
 
 
+@heeded()
 def loss_curves(
     problem: AbstractProblem,
     algorithm: AbstractAlgorithm,

@@ -2,12 +2,17 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
 
+from pacopt.support.interrupts import heed
+
 Key = TypeVar("Key")
 Result = TypeVar("Result")
+
+#: Seconds after which somebody who waits for a result looks whether there was an interrupt.
+SLICE = 0.05
 
 
 def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *, workers: int) -> Iterator[Result]:
@@ -25,6 +30,15 @@ def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *,
                 pending.append(pool.submit(solve, key, position))
             if not pending:
                 return
-            yield pending.popleft().result()
+            yield _awaited(pending.popleft())
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _awaited(future: Future[Result]) -> Result:
+    """The result, however long it takes; an interrupt that was lost on the way is noticed."""
+    heed()
+    while not future.done():
+        wait([future], timeout=SLICE)
+        heed()
+    return future.result()

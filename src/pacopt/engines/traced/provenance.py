@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cache
+from tokenize import TokenError
 from types import CodeType
 from typing import Any, cast
 
@@ -105,7 +106,7 @@ def _parts(value: Any) -> Iterator[bytes]:
 def _source(value: Hashable) -> str:
     try:
         return _hash(inspect.getsource(cast(Any, value)).encode())
-    except (OSError, TypeError):  # typed at a prompt, say: there is no source, but there is code
+    except (OSError, TypeError, SyntaxError, TokenError):  # typed at a prompt, say: no source, but there is code
         functions = vars(value).values() if isinstance(value, type) else [value]
         codes = [code for function in functions if (code := getattr(function, "__code__", None)) is not None]
         return _hash(repr([_code(code) for code in codes]).encode())

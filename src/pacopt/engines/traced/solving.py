@@ -11,7 +11,7 @@ import numpy as np
 
 from pacopt.engines.traced.cell import Cell, Outcome
 from pacopt.engines.traced.precision import in_precision, precision
-from pacopt.loss_table import refuse_bad_losses
+from pacopt.support.cells import refuse_bad_losses
 
 
 @dataclass(frozen=True, slots=True, eq=False)

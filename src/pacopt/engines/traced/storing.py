@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from pacopt.engines.traced.provenance import described
+from pacopt.provenance import Code
 
 
 def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
@@ -30,7 +31,7 @@ def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np
     return {"class": described(value)["class"], "fields": fields}, arrays
 
 
-def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: type, provenance: Any) -> Any:
+def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: type, before: Code) -> Any:
     """The problem or algorithm that `stored` described, or None.
 
     Its class is looked up among the modules that are imported already, so that no stored name can make this import
@@ -51,7 +52,7 @@ def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base:
         value = found(**description["fields"], **own)
     except TypeError:  # its fields have changed, or it has a constructor of its own
         return None
-    return value if described(value) == provenance else None
+    return value if Code.of(described(value)) == before else None
 
 
 def _plain(content: Any) -> bool:

@@ -28,9 +28,10 @@ from pacopt.engines.traced.provenance import provenance
 from pacopt.engines.traced.tiling import TILE_BYTES, Tiling, plan_tiles
 from pacopt.errors import TableError
 from pacopt.instances import Instances
-from pacopt.loss_table import LossTable, refuse_bad_losses
+from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
 from pacopt.support.arrays import digest
+from pacopt.support.cells import refuse_bad_losses
 from pacopt.support.machine import cores
 
 #: Called with the number of finished cells and the number of all.
@@ -213,6 +214,7 @@ class Tabulation:
             candidates=self.candidates,
             success=result.success,
             provenance={**self.provenance, "clamped": result.clamped},
+            fingerprints=self.instances.fingerprints,
         )
 
     def _columns(self, first: int, count: int) -> np.ndarray:

@@ -117,7 +117,7 @@ def conditioning(*, seed: int = 0, variant: Variant = Variant.TEXT) -> Condition
         "curvature uniform": _frontier(law, law, seed),
         "curvature log-normal": _frontier(HeavyTailed(law), law, seed),
     }
-    return Conditioning(variant, levels, found, losses, table.start, frontiers)
+    return Conditioning(variant, levels, found, losses, table.starts, frontiers)
 
 
 def _frontier(family: VaryingCurvature | HeavyTailed, law: VaryingCurvature, seed: int) -> Frontier:

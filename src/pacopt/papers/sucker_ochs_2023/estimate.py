@@ -53,7 +53,7 @@ def plug_in_bound(
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         risk = np.where(success, table.losses, 0.0).mean(axis=1) / p
-        spread = np.mean(table.start**2) / n / p**2
+        spread = np.mean(table.starts**2) / n / p**2
     return minimised(risk, spread, epsilon=epsilon, lambdas=lambdas, density=density)
 
 

@@ -1,5 +1,6 @@
 """All figures, numbers and verdicts of the paper, with one call."""
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -92,7 +93,9 @@ def reproduce_one(figure: str, *, out: Path, seed: int, variant: Variant) -> Rep
     out.mkdir(parents=True, exist_ok=True)
     files = tuple(out / f"{figure}-{variant}.{kind}" for kind in ("png", "pdf"))
     for path in files:
-        picture.savefig(path, dpi=160)
+        part = path.with_name(f".{path.name}.part")  # whole or not at all, whoever interrupts this
+        picture.savefig(part, format=path.suffix[1:], dpi=160)
+        os.replace(part, path)
     _close(picture)
     return Reproduced(figure, variant, time.perf_counter() - begin, files, result.numbers, result.verdicts)
 

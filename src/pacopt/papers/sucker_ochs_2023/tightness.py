@@ -7,8 +7,9 @@ from jaxtyping import Float
 
 from pacopt.algorithms import HeavyBall
 from pacopt.bounds.absolute import Truncation
-from pacopt.certificate import certify
-from pacopt.design import Design, Shares
+from pacopt.certifying import certify
+from pacopt.claims import Shares
+from pacopt.design import Design
 from pacopt.papers.sucker_ochs_2023.setting import (
     EPSILON,
     Published,
@@ -105,12 +106,12 @@ def bound_tightness(*, seed: int = 0, variant: Variant = Variant.TEXT) -> BoundT
         truth = engine.table(
             {name: [result.hyper[name], deployed.hyper[name]] for name in HeavyBall.hyperparameters}, fresh
         )
-        kept = np.where(truth.losses <= truth.start, truth.losses, truth.start)
+        kept = np.where(truth.losses <= truth.starts, truth.losses, truth.starts)
         rows.append(
             Tightness(
                 train=n,
                 plug_in=result.estimate.value,
-                plug_in_truth=published_mean(truth.losses[0], truth.start, Variant.TEXT),
+                plug_in_truth=published_mean(truth.losses[0], truth.starts, Variant.TEXT),
                 absolute=float(deployed.absolute or np.nan),
                 absolute_truth=float(kept[1].mean()),
                 relative=deployed.risk,
@@ -120,7 +121,7 @@ def bound_tightness(*, seed: int = 0, variant: Variant = Variant.TEXT) -> BoundT
     assert learned is not None
     hypers = [learned.hyper, standard(law)]
     table = engine.table({name: [hyper[name] for hyper in hypers] for name in HeavyBall.hyperparameters}, test)
-    return BoundTightness(variant, learned, table.losses, table.start, tuple(rows))
+    return BoundTightness(variant, learned, table.losses, table.starts, tuple(rows))
 
 
 def _truncation(b: GaussianVector) -> Truncation:

@@ -4,58 +4,71 @@ from typing import Any
 
 import altair as alt
 
+from pacopt.certificate import Certificate
 from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
-from pacopt.report.source import Reportable
-from pacopt.report.words import added_up, estimate, percent
-from pacopt.statement import down, up
+from pacopt.report.source import Reported
+from pacopt.report.words import added_up, certified, chosen, estimate, explained, noun
+from pacopt.scores import Ratio
 
 
-def breakdown_figure(learned: Reportable) -> Figure:
-    """The bound as a sum of three parts, and the numbers of the posterior."""
-    c, deployed = learned.certificate, learned.certificate.deployed
+def breakdown_figure(source: Reported) -> Figure | None:
+    """The bound as a sum of three parts, and the numbers of the posterior; None where no claim has such parts."""
+    c, claim = source.certificate, explained(source.certificate)
+    if claim is None:
+        return None
+    deployed = c.deployed.values
     names = ("measured on the training instances", "for the confidence", f"for the choice among {len(c.design.prior)}")
-    values = [deployed.empirical_risk, deployed.confidence_cost, deployed.selection_cost]
-    texts, total = added_up(values, deployed.risk)
-    share = [100 * value / deployed.risk for value in values]
+    values = [deployed[part] for part in ("empirical_risk", "confidence_cost", "selection_cost")]
+    texts, total = added_up(values, deployed[claim.name])
+    share = [100 * value / deployed[claim.name] for value in values]
     heading = (
         f"{share[0]:.0f} % of the bound was measured, {share[1]:.0f} % pays for the confidence, {share[2]:.0f} % "
         "for the choice"
     )
     equation = f"{texts[0]} {names[0]} + {texts[1]} {names[1]} + {texts[2]} {names[2]} = {total}"
-    caption = f"{equation}, the certified mean ratio with the safeguard."
+    with_safeguard = " with the safeguard" if isinstance(c.design.score, Ratio) else ""
+    caption = f"{equation}, the certified {noun(claim, c.design)}{with_safeguard}."
     look = ("learned", "second", "third")
     rows = [
         {"part": name, "order": k, "value": drawn(max(value, 0.0)), "text": text}
         for k, (name, value, text) in enumerate(zip(names, values, texts, strict=True))
     ]
     legend = tuple(Key("box", tone, f"{text} {name}") for tone, name, text in zip(look, names, texts, strict=True))
-    posterior = c.posterior
-    numbers = Numbers(
-        ("", "deployed candidate", "posterior, a fresh draw for each instance"),
+    spec = _spec(rows, look, noun(claim, c.design))
+    chart = Chart("breakdown", spec, f"One bar in three parts: {equation}.", legend)
+    return Figure("breakdown", "The bound", heading, caption, (chart,), _numbers(c))
+
+
+def _numbers(c: Certificate) -> Numbers:
+    """Every claim for the deployed candidate and for the posterior, and what led to them."""
+    deployed, drawn_from = c.deployed.values, c.posterior.values
+    rows = [
         (
-            ("mean ratio at most", up(deployed.risk), up(posterior.risk)),
-            ("success at least", percent(down(deployed.success)), percent(down(posterior.success))),
-            ("training mean", estimate(deployed.empirical_risk), estimate(posterior.empirical_risk)),
-            ("prior weight", f"{deployed.weight:.3g}", ""),
-            ("KL from the prior", "", f"{posterior.kl:.4g} nats"),
-            (
-                "betting fraction t",
-                "",
-                f"{posterior.t:.4g}" + (", at the edge of its grid" if posterior.t_at_edge else ""),
-            ),
-        ),
-    )
-    chart = Chart("breakdown", _spec(rows, look), f"One bar in three parts: {equation}.", legend)
-    return Figure("breakdown", "The bound", heading, caption, (chart,), numbers)
+            claim.heading(c.design),
+            certified(claim, deployed[claim.name]),
+            "" if drawn_from.get(claim.name) is None else certified(claim, drawn_from[claim.name]),
+        )
+        for claim in c.design.claims
+    ]
+    mean, t = drawn_from.get("empirical_risk"), drawn_from.get("t")
+    rows += [
+        ("training mean", estimate(deployed["empirical_risk"]), "" if mean is None else estimate(mean)),
+        ("prior weight", f"{c.deployed.weight:.3g}", ""),
+        ("KL from the prior", "", f"{c.posterior.kl:.4g} nats"),
+    ]
+    if t is not None:
+        edge = ", at the edge of its grid" if drawn_from.get("t_at_edge") else ""
+        rows.append(("betting fraction t", "", f"{t:.4g}{edge}"))
+    return Numbers(("", f"{chosen(c)} candidate", "posterior, a fresh draw for each instance"), tuple(rows))
 
 
-def _spec(rows: list[dict[str, Any]], look: tuple[str, ...]) -> dict[str, Any]:
+def _spec(rows: list[dict[str, Any]], look: tuple[str, ...], title: str) -> dict[str, Any]:
     colours = alt.Scale(domain=[row["part"] for row in rows], range=[f"var(--{name})" for name in look])
     bar = drawing(rows).mark_bar(height=34, stroke="var(--surface)", strokeWidth=1)
     bars = bar.encode(
-        x=alt.X("value:Q", stack="zero", axis=ticks("mean ratio"), scale=alt.Scale(nice=False)),
+        x=alt.X("value:Q", stack="zero", axis=ticks(title), scale=alt.Scale(nice=False)),
         color=alt.Color("part:N", scale=colours, legend=None),
         order="order:Q",
-        tooltip=[alt.Tooltip("part:N"), alt.Tooltip("text:N", title="ratio")],
+        tooltip=[alt.Tooltip("part:N"), alt.Tooltip("text:N", title="value")],
     )
     return specification("breakdown", [bars], height=56)

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from pacopt.comparison import Curves
+from pacopt.comparison import Curves, between
 from pacopt.report.figures import (
     INK,
     LEARNED,
@@ -22,7 +22,7 @@ from pacopt.report.figures import (
     specification,
     ticks,
 )
-from pacopt.report.source import Reportable
+from pacopt.report.source import Reported
 from pacopt.report.words import estimate
 
 TITLE = "Loss over iterations"
@@ -37,19 +37,23 @@ LOOKS = {
 SAID = {"learned": "learned", "standard": "textbook", "prior median": "median candidate of the prior"}
 
 
-def curves_figure(learned: Reportable) -> Figure:
-    """Mean, median and the middle 80 % of the safeguarded ratio on the test split, step by step."""
-    curves, comparison = learned.curves, learned.comparison
+def curves_figure(source: Reported) -> Figure | None:
+    """Mean, median and the middle 80 % of the safeguarded ratio on the test split, step by step; None for a table."""
+    curves, comparison = source.curves, source.comparison
+    if not source.learned:
+        return None
     if curves is None or comparison is None:
         return Figure("curves", TITLE, "Nothing was measured on a test split", "The test split is empty.")
     ends = dict(zip(curves.names, curves.mean[:, -1].tolist(), strict=True))
-    heading = f"After {curves.steps[-1]} steps the loss is on average {estimate(ends['learned'])} of its start"
+    heading = (
+        f"After {curves.steps[-1]} steps the loss is on average {between(comparison['learned'].interval)} of its start"
+    )
     if "standard" in ends:
-        heading += f", with the textbook's hyperparameters {estimate(ends['standard'])}"
+        heading += f", with the textbook's hyperparameters {between(comparison['standard'].interval)}"
     caption = (
         f"Loss relative to the start on {comparison.instances} test instances, with the safeguard (a run above its "
         "start counts as 1). Thick lines: mean. Thin lines: median. Bands: from the 10 % to the 90 % quantile. "
-        "Measured, not certified."
+        "Measured, not certified; the means at the end with their 95 % intervals."
     )
     described = "; ".join(f"{SAID[name]} {estimate(value)}" for name, value in ends.items())
     charts: tuple[Chart, ...] = ()

@@ -1,13 +1,16 @@
-"""How the final losses are distributed on the training instances, and where the bounds lie."""
+"""How the runs ended on the training instances, and where the bounds lie."""
 
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import altair as alt
 import numpy as np
 
+from pacopt.certificate import Certificate
+from pacopt.claims import AbstractClaim
+from pacopt.loss_table import LossTable
 from pacopt.report.figures import (
-    INK,
     LEARNED,
     TINY,
     Axis,
@@ -20,15 +23,19 @@ from pacopt.report.figures import (
     specification,
     ticks,
 )
-from pacopt.report.source import Reportable
-from pacopt.report.words import estimate, level_percent
-from pacopt.statement import up
+from pacopt.report.source import Reported
+from pacopt.report.words import chosen, estimate, explained
+from pacopt.scores import Ranged, Ratio
+from pacopt.statement import subject_of
 
 BINS = 40
 #: From this ratio of largest to smallest value on, decades are drawn.
 WIDE = 30.0
-#: A bound beyond this ratio is named in the legend and not drawn.
+#: A bound beyond so many times the largest score is named in the legend and not drawn.
 FAR = 10.0
+#: How the lines of the bounds look, one after the other: in the legend, in the chart, and the tone of both.
+DASHED, DOTTED = ("dashed", [8, 4]), ("dotted", [2, 3])
+LOOKS = tuple((*line, tone) for tone in ("ink", "standard", "muted") for line in (DASHED, DOTTED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,54 +46,115 @@ class Rule:
     text: str
     look: str
     dash: list[int]
+    tone: str = "ink"
 
 
-def histogram_figure(learned: Reportable) -> Figure:
-    """The safeguarded ratios of the deployed candidate, on which its bound rests."""
-    c, table = learned.certificate, learned.table
-    deployed = c.deployed
-    z = table.safeguarded(slice(deployed.index, deployed.index + 1))[0]
-    returned = ~(table.losses[deployed.index] <= table.start)  # a loss that is no number has not ended below
-    heading = f"The training mean is {estimate(deployed.empirical_risk)}, the certified mean {up(deployed.risk)}"
-    caption = (
-        f"Final loss relative to the start of the deployed hyperparameters on the {c.instances} training instances, "
-        "with the safeguard. The certificate rests on these."
-    )
-    zeros = int(np.sum(z == 0))
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The scores of one candidate in their unit, which of them stand for something else, and the words for all."""
+
+    values: np.ndarray
+    beyond: np.ndarray
+    title: str
+    axis: str
+    unit: str
+    caption: str
+    what: str
+    counted: str
+
+    @staticmethod
+    def of(c: Certificate, table: LossTable) -> "Scores":
+        """Those of the candidate that is certified."""
+        score, i = c.design.score, c.deployed.index
+        values = score.scale * score.of(table, slice(i, i + 1))[0]
+        unit = f" {score.unit}" if score.unit else ""
+        if isinstance(score, Ratio):
+            return Scores(
+                values,
+                ~(table.losses[i] <= table.starts),  # a loss that is no number has not ended below
+                "Final losses",
+                "final loss relative to the start",
+                unit,
+                f"Final loss relative to the start of the {chosen(c)} hyperparameters on the {c.instances} training "
+                "instances, with the safeguard.",
+                "start returned",
+                "ended above their start or failed: there the start is returned, and the ratio is 1",
+            )
+        ranged = isinstance(score, Ranged)
+        noun, top = score.noun[0].upper() + score.noun[1:], f"{score.scale:g}"
+        return Scores(
+            values,
+            ~np.isfinite(table.losses[i]) | (ranged & (table.losses[i] > score.scale)),
+            noun,
+            score.noun if not score.unit or score.unit in score.noun else f"{score.noun} ({score.unit})",
+            unit,
+            f"{noun} of the {chosen(c)} candidate on the {c.instances} training instances.",
+            f"failed or above {top}" if ranged else "failed",
+            f"{f'failed or ended above {top}{unit}' if ranged else 'failed'}, and count as {top}",
+        )
+
+
+def histogram_figure(source: Reported) -> Figure:
+    """The scores of the deployed candidate, on which its bound rests."""
+    c = source.certificate
+    scores = Scores.of(c, source.table)
+    values, beyond = scores.values, int(scores.beyond.sum())
+    mean, zeros = f"{estimate(float(values.mean()))}{scores.unit}", int(np.sum(values == 0))
+    caption = f"{scores.caption} The certificate rests on these."
     if zeros:
         caption += f" {zeros} of them ended at exactly zero."
-    if returned.any():
-        caption += (
-            f" {returned.sum()} ended above their start or failed: there the start is returned, and the ratio is 1."
-        )
-    rules = [Rule(deployed.empirical_risk, f"training mean {estimate(deployed.empirical_risk)}", "solid", [1, 0])]
-    rules.append(Rule(deployed.risk, f"certified mean: at most {up(deployed.risk)}", "dashed", [8, 4]))
-    level = level_percent(c.design.quantile_level)
-    if deployed.quantile is not None:
-        text = f"certified {level} quantile, without the safeguard: at most {up(deployed.quantile)}"
-        rules.append(Rule(deployed.quantile, text, "dotted", [2, 3]))
+    if beyond:
+        caption += f" {beyond} {scores.counted}."
+    rules = [Rule(float(values.mean()), f"training mean {mean}", "solid", [1, 0])]
+    drawn_claims = [claim for claim in c.design.claims if claim.scored and c.deployed.values[claim.name] is not None]
+    for claim, look in zip(drawn_claims, cycle(LOOKS), strict=False):
+        rules.append(Rule(float(c.deployed.values[claim.name]), _certified(c, claim, scores.unit), *look))
+    for claim in drawn_claims:
+        if claim is not explained(c):
+            caption += _meaning(c, claim)
+    described = f"{zeros} exact zeros, {beyond} {scores.what}. " + "; ".join(rule.text for rule in rules)
     alt_text = (
-        f"Histogram of {len(z)} ratios: median {estimate(float(np.median(z)))}, largest {estimate(float(z.max()))}, "
-        f"{zeros} exact zeros, {returned.sum()} returned to the start. " + "; ".join(rule.text for rule in rules) + "."
+        f"Histogram of {len(values)} values: median {estimate(float(np.median(values)))}, largest "
+        f"{estimate(float(values.max()))}, {described}."
     )
-    spec, legend = _drawing(z, returned, rules)
-    numbers = [("mean", z.mean()), ("smallest", z.min())]
-    numbers += [(f"{100 * q:g} % quantile", np.quantile(z, q, method="inverted_cdf")) for q in (0.1, 0.5, 0.9, 0.99)]
-    rows = [(name, estimate(float(value))) for name, value in [*numbers, ("largest", z.max())]]
-    rows += [("exact zeros", str(zeros)), ("returned to the start", str(returned.sum()))]
-    return Figure(
-        "histogram",
-        "Final losses",
-        heading,
-        caption,
-        (Chart("histogram", spec, alt_text, legend),),
-        Numbers(("training instances, with the safeguard", "ratio"), tuple(rows)),
-    )
+    spec, legend = _drawing(scores, rules, FAR * c.design.score.scale)
+    chart = Chart("histogram", spec, alt_text, legend)
+    numbers = _numbers(scores, zeros, beyond)
+    return Figure("histogram", scores.title, _heading(c, mean, scores.unit), caption, (chart,), numbers)
+
+
+def _heading(c: Certificate, mean: str, unit: str) -> str:
+    claim = explained(c)
+    if claim is None:
+        return f"The training mean is {mean}"
+    return f"The training mean is {mean}, the certified mean {claim.shown(c.deployed.values[claim.name])}{unit}"
+
+
+def _certified(c: Certificate, claim: AbstractClaim, unit: str) -> str:
+    return f"certified: {claim.heading(c.design)} {claim.shown(c.deployed.values[claim.name])}{unit}"
+
+
+def _meaning(c: Certificate, claim: AbstractClaim) -> str:
+    """What the line of a bound means, if that is more than the legend says."""
+    value, subject = c.deployed.values[claim.name], subject_of(c)
+    label, number, meaning = claim.tile(value, subject, c.design)
+    return "" if meaning == claim.sentence(value, subject) else f" {label}, {number}: {meaning[0].lower()}{meaning[1:]}"
+
+
+def _numbers(scores: Scores, zeros: int, beyond: int) -> Numbers:
+    values = scores.values
+    levels = (10, 50, 90, 99)
+    found = np.percentile(values, levels, method="inverted_cdf")
+    numbers = [("mean", values.mean()), ("smallest", values.min())]
+    numbers += [(f"{level} % quantile", value) for level, value in zip(levels, found, strict=True)]
+    rows = [(name, estimate(float(value))) for name, value in [*numbers, ("largest", values.max())]]
+    rows += [("exact zeros", str(zeros)), (scores.what, str(beyond))]
+    return Numbers(("training instances", scores.axis), tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """So many instances between two ratios; `what` names those that have a bar of their own."""
+    """So many instances between two values; `what` names those that have a bar of their own."""
 
     low: float
     high: float
@@ -94,32 +162,32 @@ class Bar:
     what: str = ""
 
 
-def _bars(z: np.ndarray, returned: np.ndarray, axis: Axis) -> list[Bar]:
+def _bars(scores: Scores, axis: Axis) -> list[Bar]:
     """The bars over the axis, with those beside it that stand for runs without a place on it."""
-    edges = axis.edges(BINS)
-    ended = z[~returned & (z > 0)] if axis.log else z[~returned]
+    edges, values = axis.edges(BINS), scores.values
+    ended = values[~scores.beyond & (values > 0)] if axis.log else values[~scores.beyond]
     counts, _ = np.histogram(np.clip(ended, edges[0], edges[-1]), bins=edges)
     bars = [Bar(edges[k], edges[k + 1], int(counts[k])) for k in np.flatnonzero(counts)]
-    zeros = int(np.sum(z == 0))
+    zeros = int(np.sum(values == 0))
     if axis.log and zeros:
         step = edges[1] / edges[0]
         bars.append(Bar(edges[0] / step**2, edges[0] / step, zeros, "exactly zero"))
-    if returned.any():  # beside those that ended at 1 by themselves
+    if scores.beyond.any():  # beside those that ended at the largest value by themselves
         end = edges[-1] ** 2 / edges[-2] if axis.log else 2 * edges[-1] - edges[-2]
-        bars.append(Bar(edges[-1], end, int(returned.sum()), "start returned"))
+        bars.append(Bar(edges[-1], end, int(scores.beyond.sum()), scores.what))
     return bars
 
 
-def _drawing(z: np.ndarray, returned: np.ndarray, rules: list[Rule]) -> tuple[dict[str, Any], tuple[Key, ...]]:
-    placed = [rule for rule in rules if 0 < rule.value <= FAR]
-    values = np.concatenate([z[z > 0], [rule.value for rule in placed]])
+def _drawing(scores: Scores, rules: list[Rule], far: float) -> tuple[dict[str, Any], tuple[Key, ...]]:
+    placed = [rule for rule in rules if 0 < rule.value <= far]
+    values = np.array([*scores.values[scores.values > 0], *(rule.value for rule in placed)] or [far / FAR])
     low, high = max(float(values.min()), TINY), max(float(values.max()), TINY)
     log = high / low > WIDE
-    bars = _bars(z, returned, Axis(low if log else 0.0, high, log))
+    bars = _bars(scores, Axis(low if log else 0.0, high, log))
     whole = Axis(min([low if log else 0.0, *(bar.low for bar in bars)]), max([high, *(bar.high for bar in bars)]), log)
-    x = alt.X("from:Q", scale=whole.scale(), axis=whole.ticks("final loss relative to the start", grid=False))
+    x = alt.X("from:Q", scale=whole.scale(), axis=whole.ticks(scores.axis, grid=False))
     y = alt.Y("count:Q", axis=ticks("instances"))
-    tips = [alt.Tooltip("range:N", title="ratio"), alt.Tooltip("count:Q", title="instances")]
+    tips = [alt.Tooltip("range:N", title="between"), alt.Tooltip("count:Q", title="instances")]
     layers = []
     for special in (False, True):
         rows = [
@@ -140,10 +208,10 @@ def _drawing(z: np.ndarray, returned: np.ndarray, rules: list[Rule]) -> tuple[di
             layers.append(bar.encode(x=x, x2="to:Q", y=y, y2=alt.datum(0), tooltip=tips))
     for rule in placed:
         line = drawing([{"from": drawn(rule.value), "text": rule.text}]).mark_rule(
-            color=INK, strokeWidth=2, strokeDash=rule.dash
+            color=f"var(--{rule.tone})", strokeWidth=2, strokeDash=rule.dash
         )
         layers.append(line.encode(x=x, tooltip=[alt.Tooltip("text:N", title="this is")]))
-    legend = [Key(rule.look, "ink", _named(rule, placed)) for rule in rules]
+    legend = [Key(rule.look, rule.tone, _named(rule, placed)) for rule in rules]
     legend.append(Key("box", "learned", "training instances"))
     own = [bar.what for bar in bars if bar.what]
     if own:

@@ -1,17 +1,29 @@
 """Where a run comes from, as names and values to read."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from pacopt.report.source import Reportable
+from pacopt.claims.foreign import ForeignClaim
+from pacopt.provenance import Curvature, Origin, SplitOrigin
+from pacopt.report.source import Reported
+from pacopt.report.words import hyper_text, value_text
+from pacopt.scores import Ratio
+from pacopt.space import Interval
 
-NOT_CLAIMED = (
-    "anything about one given instance",
-    "anything about another distribution of instances",
-    "anything about more steps than these",
-    "anything about the minimiser",
-    "anything after selecting again on the same instances with other candidates, which voids the certificate",
-)
+#: What somebody wrote about a table of their own is cut off after so many characters.
+LONGEST = 300
+
+
+def not_claimed(source: Reported) -> tuple[str, ...]:
+    """What nobody should read into the certificate."""
+    return (
+        "anything about one given instance",
+        "anything about another distribution of instances",
+        *(("anything about more steps than these",) if source.origin.steps is not None or source.learned else ()),
+        *(("anything about the minimiser",) if isinstance(source.certificate.design.score, Ratio) else ()),
+        "anything after selecting again on the same instances with other candidates, which voids the certificate",
+    )
 
 
 def short_class(path: str) -> str:
@@ -23,64 +35,89 @@ def short_class(path: str) -> str:
     return path.rpartition(":")[2].rpartition(".")[2]
 
 
-def subject(learned: Reportable) -> str:
-    """What the report is about: an algorithm on a problem."""
-    provenance = learned.provenance
-    parts = [short_class(provenance[part]["class"]) for part in ("algorithm", "problem") if part in provenance]
-    return " on ".join(parts) or "Learned hyperparameters"
+def title_of(source: Reported) -> str:
+    """What the report is about: an algorithm on a problem, or a table of some size."""
+    parts = [short_class(code.name) for code in (source.origin.algorithm, source.origin.problem) if code is not None]
+    rows, columns = source.table.shape
+    sizes = f"{rows} candidate{'s' if rows > 1 else ''} on {columns} instance{'s' if columns > 1 else ''}"
+    return " on ".join(parts) or ("Learned hyperparameters" if source.learned else sizes)
 
 
-def textbook(learned: Reportable) -> str:
+def chosen_values(source: Reported) -> tuple[tuple[str, str], ...]:
+    """The certified hyperparameters of a table of one's own, by their names, to the last digit."""
+    values = source.certificate.deployed.hyper
+    fractional = {name for name, value in values.items() if isinstance(value, float) and not value.is_integer()}
+    return tuple((name, f"{value!r}" if name in fractional else value_text(value)) for name, value in values.items())
+
+
+def recomputed(source: Reported) -> str:
+    """Which numbers of the certificate anybody can recompute."""
+    own = [
+        claim.name
+        for claim in source.certificate.design.claims
+        if isinstance(claim, ForeignClaim) or not type(claim).__module__.startswith("pacopt.")
+    ]
+    text = "every number of the certificate can be recomputed from them, without JAX"
+    return f"{text}, but for {', '.join(own)}, whose formula is the user's own" if own else text
+
+
+def textbook(source: Reported) -> str:
     """Which textbook's hyperparameters those are that the learned ones are compared with."""
-    comparison, curvature = learned.comparison, _curvature(learned.provenance)
+    comparison, curvature = source.comparison, _curvature(source.origin.curvature)
     if comparison is None or "standard" not in comparison or not curvature:
         return ""
-    return f"Textbook: the recommendation for curvatures from mu to L, with {curvature}."
+    hyper = hyper_text(comparison["standard"].hyper)
+    return f"Textbook: {hyper}, recommended for curvatures from mu to L, with {curvature}."
 
 
-def _curvature(provenance: Mapping[str, Any]) -> str:
-    curvature = provenance.get("curvature")
-    if not curvature:
+def _curvature(curvature: Curvature | None) -> str:
+    if curvature is None:
         return ""
-    source = "given" if curvature["given"] else "estimated on the prior split"
-    return f"mu = {curvature['mu']:.4g} and L = {curvature['L']:.4g} {source}"
+    source = "given" if curvature.given else "estimated on the prior split"
+    return f"mu = {curvature.mu:.4g} and L = {curvature.L:.4g} {source}"
 
 
-def origin(learned: Reportable) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def origin(source: Reported) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Names with their values, line by line."""
-    p, c = learned.provenance, learned.certificate
-    parts = [part for part in ("problem", "algorithm") if part in p]
-    entries: list[tuple[str, tuple[str, ...]]] = [
-        (part, (str(p[part]["class"]), f"source {p[part]['source']}")) for part in parts
+    c, stored = source.certificate, source.certificate.to_dict()
+    ours = source.learned or source.origin.algorithm is not None
+    entries = _known(source.origin) if ours else _written(source.provenance)
+    hashes = [("certificate", (stored["hash"],)), ("design", (stored["design_hash"],)), ("table", (c.table_hash,))]
+    return tuple((name, values) for name, values in [*entries, *hashes] if any(values))
+
+
+def _known(o: Origin) -> list[tuple[str, tuple[str, ...]]]:
+    """What pacopt wrote down."""
+    kinds = [f"{o.steps} steps" if o.steps else "", o.precision or "", o.platform or ""]
+    parts = [(name, code) for name, code in (("problem", o.problem), ("algorithm", o.algorithm)) if code is not None]
+    return [
+        *((name, (code.name, f"source {code.source}")) for name, code in parts),
+        ("run", (", ".join(kind for kind in kinds if kind),)),
+        ("split", () if o.split is None else _split(o.split)),
+        ("prior", (o.prior or "",)),
+        ("domain searched", tuple(_interval(name, interval) for name, interval in sorted(o.domain.items()))),
+        ("curvature", (_curvature(o.curvature),)),
+        ("success criterion", (f"{o.criterion}, source {o.predicate}" if o.criterion else "",)),
+        ("seed", ("" if o.seed is None else f"{o.seed}",)),
+        ("versions", (_pairs(o.versions),)),
+        ("hardware", (_pairs(o.hardware),)),
     ]
-    kinds = [f"{p['steps']} steps" if "steps" in p else "", str(p.get("precision", "")), str(p.get("platform", ""))]
-    entries.append(("run", (", ".join(kind for kind in kinds if kind),)))
-    entries.append(("split", _split(p.get("split", {}))))
-    entries.append(("prior", (str(p.get("prior", "")),)))
-    entries.append(
-        ("domain searched", tuple(_interval(name, ends) for name, ends in sorted(p.get("domain", {}).items())))
-    )
-    entries.append(("curvature", (_curvature(p),)))
-    entries.append(("success criterion", (f"{p['criterion']}, source {p['success']}" if p.get("criterion") else "",)))
-    entries.append(("seed", (str(p.get("seed", "")),)))
-    entries.append(("versions", (_pairs(p.get("versions", {})),)))
-    entries.append(("hardware", (_pairs(p.get("hardware", {})),)))
-    entries += [("certificate", (c.to_dict()["hash"],)), ("design", (c.design.hash,)), ("table", (c.table_hash,))]
-    return tuple((name, values) for name, values in entries if any(values))
 
 
-def _split(split: Mapping[str, Any]) -> tuple[str, ...]:
-    parts = [
-        f"{name} {split[name]['instances']}, {split[name]['fingerprint']}"
-        for name in ("prior", "train", "test")
-        if name in split
-    ]
-    return (*parts, "equal rows are declared to be separate draws") if split.get("allow_duplicates") else tuple(parts)
+def _written(p: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """What somebody wrote down about a table of their own, word for word."""
+    texts = {name: value if isinstance(value, str) else json.dumps(value, sort_keys=True) for name, value in p.items()}
+    return [(name, (t if len(t) <= LONGEST else f"{t[:LONGEST]} …",)) for name, t in sorted(texts.items())]
 
 
-def _interval(name: str, ends: Any) -> str:
-    low, high, log = ends
-    return f"{name} in [{low:g}, {high:g}]{', in decades' if log else ''}"
+def _split(split: SplitOrigin) -> tuple[str, ...]:
+    named = (("prior", split.prior), ("train", split.train), ("test", split.test))
+    parts = tuple(f"{name} {part.instances}, {part.fingerprint}" for name, part in named)
+    return (*parts, "equal rows are declared to be separate draws") if split.allow_duplicates else parts
+
+
+def _interval(name: str, interval: Interval) -> str:
+    return f"{name} in [{interval.low:g}, {interval.high:g}]{', in decades' if interval.log else ''}"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

@@ -1,14 +1,16 @@
 """What `learn` refuses before it wastes anybody's time, or certifies something wrong."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, log
 from typing import Any
 
 import numpy as np
 
+from pacopt.bounds.informed import FAVOURITE
 from pacopt.errors import DesignError, PacoptError, PriorError, SplitError
-from pacopt.informed import FAVOURITE
 from pacopt.instances import Instances
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
@@ -35,20 +37,54 @@ def checked_seed(split: Any, seed: Any, progress: Any) -> int:
     return int(seed)
 
 
-def refuse_training(split: Split, instances: Instances) -> None:
-    """Refuse a prior that brings training instances along and runs its candidates on them."""
-    if instances is split.prior or split.allow_duplicates:
-        return
-    used = np.flatnonzero(np.isin(instances.fingerprints, split.train.fingerprints))
-    if len(used):
-        raise PriorError(
-            f"The prior ran candidates on {len(used)} instances that are in the training split (first: index "
-            f"{used[0]}).",
-            "A prior is a function of the prior split.",
-            "The bound needs candidates and weights chosen before the training instances were seen; otherwise the "
-            "certificate is void.",
-            "Run candidates with trials.table(candidates), or draw a new split.",
-        )
+@dataclass(frozen=True, eq=False)
+class TrainingGuard:
+    """Refuses a prior that brings training instances along and runs its candidates on them.
+
+    Instances are compared as the runs see them (`view`), so that a running number does not make a copy another
+    instance. Where equal rows are declared to be separate draws, a prior may meet content of the training split in the
+    prior split; content that stands in the training split alone, or all of the training split, it cannot have from
+    there.
+    """
+
+    split: Split
+    view: Callable[[Instances], Instances]
+
+    def refuse(self, instances: Instances) -> None:
+        """Raise if a prior may not run candidates on these instances."""
+        if instances is self.split.prior or not len(instances):
+            return
+        marks = self.view(instances).fingerprints
+        suspect, where = np.isin(marks, self._train), "in the training split"
+        if self.split.allow_duplicates and self._is_train(marks):
+            where = "in the training split, and they are all of it"
+        elif self.split.allow_duplicates:
+            suspect, where = suspect & ~np.isin(marks, self._prior), "in the training split and not in the prior split"
+        used = np.flatnonzero(suspect)
+        if len(used):
+            raise PriorError(
+                f"The prior ran candidates on {len(used)} instances that are {where} (first: index {used[0]}).",
+                "A prior is a function of the prior split.",
+                "The bound needs candidates and weights chosen before the training instances were seen; otherwise the "
+                "certificate is void.",
+                "Run candidates with trials.table(candidates), which takes the prior split.",
+            )
+
+    def _is_train(self, marks: np.ndarray) -> bool:
+        """Whether these are all training instances again, in some order, and not those of the prior split."""
+        return np.array_equal(np.sort(marks), self._train) and not np.array_equal(self._train, self._prior)
+
+    # Sorted, and looked at once: a prior may run candidates many times.
+    @cached_property
+    def _train(self) -> np.ndarray:
+        return self._seen(self.split.train)
+
+    @cached_property
+    def _prior(self) -> np.ndarray:
+        return self._seen(self.split.prior)
+
+    def _seen(self, part: Instances) -> np.ndarray:
+        return np.sort(self.view(part).fingerprints if len(part) else part.fingerprints)
 
 
 def refuse_unreachable(min_success: float | None, train: int, level: float, weight: float) -> None:
@@ -56,6 +92,7 @@ def refuse_unreachable(min_success: float | None, train: int, level: float, weig
     if min_success is None or (level * weight) ** (1 / train) >= min_success:
         return
     best = (level * weight) ** (1 / train)
+    # No training instance has been run yet, so asking for less, or for another split, takes no new ones.
     # What is enough for the favourite of a search, which is what `pacopt plan` says.
     enough = ceil(log(level * min(weight, FAVOURITE)) / log(min_success)) if min_success < 1 else None
     raise DesignError(

@@ -8,6 +8,7 @@ from pacopt.bounds.grids import Grid
 from pacopt.bounds.sums import log_products
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.scores import AbstractScore, Ratio
 
 #: Of the Gibbs measure of the prior split; measured between 2 and 1/4, the certified risk falls by 1 %.
 TEMPERATURE = 0.25
@@ -42,9 +43,9 @@ def informed_grid(best: float) -> Grid:
     return Grid(points[order], weights[order])
 
 
-def tempered(table: LossTable, t: float) -> DiscreteMeasure:
+def tempered(table: LossTable, t: float, score: AbstractScore | None = None) -> DiscreteMeasure:
     """A Gibbs measure of the prior split, as if it had four times as many instances."""
-    wealth = log_products(table.safeguarded(), np.array([t]))[:, 0]
+    wealth = log_products((score or Ratio()).of(table), np.array([t]))[:, 0]
     return gibbs_posterior(DiscreteMeasure.uniform(table.candidates), wealth / TEMPERATURE)
 
 

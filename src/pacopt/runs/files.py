@@ -15,7 +15,7 @@ from pacopt.errors import StorageError
 SCHEMA = "pacopt.run/1"
 MANIFEST = "manifest.json"
 #: Without these there is no run.
-REQUIRED = {"certificate.json", "code.json", "code.npz", "provenance.json", "statement.txt", "table.npz"}
+REQUIRED = {"certificate.json", "statement.txt", "table.npz"}
 
 #: Writes one file.
 Writer = Callable[[Path], None]

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pacopt import AbstractLinearBound, DiscreteMeasure, Grid, LossTable, bounds, search_grid
-from pacopt.bounds.grids import certified_minimum, covered_interval_price, one_sided_price, second_moment_grid
+from pacopt.bounds import certified_minimum, covered_interval_price, one_sided_price, second_moment_grid
 from pacopt.errors import AssumptionError, DesignError
 
 

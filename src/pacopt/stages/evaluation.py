@@ -15,7 +15,7 @@ from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.problems.base import AbstractProblem
-from pacopt.refusals import named
+from pacopt.stages.refusals import named
 
 
 def curvature_of(
@@ -68,4 +68,4 @@ def evaluated(
     with named("test"):
         table, losses = engine.curves(candidates, test, at)
     table = replace(table, provenance={**table.provenance, "rows": list(rows)})
-    return table, Curves.of(tuple(rows), at, losses, table.start)
+    return table, Curves.of(tuple(rows), at, losses, table.starts)

@@ -1,0 +1,294 @@
+"""The commands. Nothing heavy is imported before one needs it; `cli.main` is where the process starts and ends.
+
+Exit codes: 0 done; 1 the answer is no (a run that is not verified, a claim that cannot be made); 2 a mistake of the
+user; 3 an error that nobody expected; 130 interrupted.
+"""
+
+import sys
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pacopt._version import __version__
+from pacopt.app.console import Output
+from pacopt.app.stopping import INTERRUPTED, begin, last_words
+from pacopt.errors import PacoptError
+from pacopt.support.interrupts import heed, noted
+
+app = typer.Typer(
+    help="Learn the hyperparameters of an optimization algorithm, with a certificate for the next, unseen instance.",
+    epilog="Examples: [bold]pacopt demo[/bold] shows what it does, [bold]pacopt learn --init[/bold] writes a job to "
+    "start from, [bold]pacopt plan --success 0.99[/bold] tells how many instances that takes.\n\n"
+    "Exit codes: 0 done, 1 the answer is no, 2 a mistake of yours, 3 an unexpected error, 130 interrupted.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+#: So many cells are run again if somebody gives the code and no number.
+CELLS = 20
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Run = Annotated[Path, typer.Argument(help="The directory of a run.", metavar="RUN")]
+Confidence = Annotated[float, typer.Option(help="With which the certificate is to hold.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pacopt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Learn the hyperparameters of an optimization algorithm, with a certificate for the next, unseen instance."""
+
+
+@app.command(epilog="Example: [bold]pacopt demo --out runs/first[/bold]")
+def demo(
+    seed: Annotated[int, typer.Option(min=0, help="Draws another family of problems.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where to save the run; numbered if it exists.")] = Path("runs/demo"),
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn heavy-ball on the paper's random quadratics, certify it, save the run with its report, and verify it."""
+    from pacopt.app.presenting import learned_document, learned_view
+    from pacopt.app.workplace import free
+    from pacopt.verification import verify as check
+
+    output = Output(json, quiet)
+    with output.busy() as progress:
+        from pacopt.app.demo import run_demo
+
+        learned = run_demo(seed=seed, progress=progress)
+        place = learned.save(free(out))
+        learned = learned.beside(place)  # as it was saved
+        verification = check(place)
+    output.say("Heavy-ball, 50 steps, on random quadratics with curvatures up to between 1 and 5000.\n")
+    output.say(*learned_view(learned, place), f"{verification}")
+    output.document(learned_document(learned, place))
+
+
+@app.command(
+    epilog="Examples: [bold]pacopt learn --init[/bold] writes job.toml with the code and the data that it names, "
+    "[bold]pacopt learn job.toml[/bold] runs it, [bold]pacopt learn job.toml --resume[/bold] goes on after Ctrl-C."
+)
+def learn(
+    job: Annotated[Path, typer.Argument(help="What is to be learned.", metavar="JOB")] = Path("job.toml"),
+    out: Annotated[
+        Path | None, typer.Option(help="Where to save the run; numbered if it exists.", show_default="runs/JOB")
+    ] = None,
+    init: Annotated[bool, typer.Option("--init", help="Write an example that runs, with comments.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn what a job file asks for, certify it, save the run with its report."""
+    from pacopt.app.presenting import learned_document, learned_view
+
+    output = Output(json, quiet)
+    if init:
+        from pacopt.app.job_example import write_example
+
+        files = [str(path) for path in write_example(job)]
+        output.say(f"Written: {', '.join(files)}. Run it: pacopt learn {job}")
+        output.document({"files": files})
+        return
+    from pacopt.app.workplace import free, interrupted, new_place, resumed_place
+
+    out = out or Path("runs") / job.stem
+    free(out)  # refuses what is no name of a run before anything is read
+    with output.busy() as progress:
+        from pacopt.app.job_parts import prepare_job
+
+        prepared = prepare_job(job)
+        left = [] if resume else interrupted(out)
+        heed()
+        place = (resumed_place if resume else new_place)(out, prepared.fingerprints)
+        with last_words(lambda: place.left_behind(job)):
+            for other in left:
+                output.log(f"Note: {other.unfinished} is left from an interrupted run; --resume would go on with it.")
+            if resume:
+                output.log(f"Going on with {place.kept} finished tiles of {place.unfinished}.")
+            try:
+                learned = prepared.learn(checkpoint=place.tiles, progress=progress)
+                saved = learned.save(place.run)
+                learned = learned.beside(saved)  # as it was saved
+                heed()
+            except BaseException:
+                if not noted() and (words := place.left_behind(job)):
+                    output.log(words)
+                raise
+            place.clear()
+    output.say(*learned_view(learned, saved), f"Check it:  pacopt verify {saved}")
+    output.document(learned_document(learned, saved))
+    if not (learned.certificate.attained and learned.certificate.ever_succeeded):
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog="Examples: [bold]pacopt verify runs/demo[/bold], "
+    "[bold]pacopt verify runs/job --rerun 20 --job job.toml[/bold]"
+)
+def verify(
+    run: Run,
+    rerun: Annotated[int, typer.Option(min=0, help="So many cells of the table are run again (needs JAX).")] = 0,
+    job: Annotated[
+        Path | None, typer.Option(help=f"The job of the run, whose code runs cells again; {CELLS} without --rerun.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Chooses the cells that are run again.")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 1 also if a claim could not be recomputed.")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Recompute every number of a saved certificate by independent code. Exit code 1 if anything disagrees."""
+    from dataclasses import asdict
+
+    from pacopt.verification import verify as check
+
+    output = Output(json, quiet)
+    code = {}
+    with output.busy():
+        if job is not None:
+            from pacopt.app.job_parts import prepare_code
+
+            code, rerun = prepare_code(job), rerun or CELLS
+        verification = check(run, rerun=rerun, seed=seed, **code)
+    output.say(f"{verification}")
+    output.document({"passed": verification.passed} | asdict(verification))
+    if not verification.passed or (strict and verification.not_recomputed):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: [bold]pacopt report runs/demo[/bold]")
+def report(run: Run, json: Json = False, quiet: Quiet = False) -> None:
+    """Draw the HTML report of a run again."""
+    output = Output(json, quiet)
+    with output.busy():
+        from pacopt.learned import load_run
+        from pacopt.report import write_report
+
+        path = write_report(run, load_run(run))
+    output.say(f"Written: {path}")
+    output.document({"report": str(path)})
+
+
+@app.command(
+    epilog="Examples: [bold]pacopt plan --instances 1400[/bold] says what they can claim, "
+    "[bold]pacopt plan --success 0.99[/bold] how many that needs, "
+    "[bold]pacopt plan --risk 0.05 --mean 0.04[/bold] likewise for the mean ratio."
+)
+def plan(
+    instances: Annotated[int | None, typer.Option(min=3, help="How many instances there are in all.")] = None,
+    success: Annotated[float | None, typer.Option(help="The success probability to be certified.")] = None,
+    risk: Annotated[float | None, typer.Option(help="The mean final-to-initial ratio to be certified.")] = None,
+    confidence: Confidence = 0.99,
+    mean: Annotated[float, typer.Option(help="The true mean ratio, as you guess it.")] = 0.05,
+    variation: Annotated[float, typer.Option("--cv", help="Its coefficient of variation, as you guess it.")] = 1.0,
+    failure_rate: Annotated[float, typer.Option(min=0, max=1, help="The part of runs that fail, as you guess.")] = 0.0,
+    json: Json = False,
+) -> None:
+    """Before running anything: what so many instances can claim, or how many a claim needs.
+
+    Exit code 1 if the claim cannot be made.
+    """
+    from dataclasses import asdict
+
+    from pacopt.app.presenting import plan_view
+    from pacopt.planning.plans import make_plan
+
+    found = make_plan(
+        instances=instances,
+        success=success,
+        risk=risk,
+        confidence=confidence,
+        mean=mean,
+        variation=variation,
+        failure_rate=failure_rate,
+    )
+    output = Output(json)
+    output.say(*plan_view(found))
+    output.document(asdict(found))
+    if not found.possible:
+        raise typer.Exit(1)
+
+
+def _figures(incomplete: str) -> list[str]:
+    return [name for name in ("fig1", "fig2", "fig3", "fig4") if name.startswith(incomplete)]
+
+
+@app.command(epilog="Examples: [bold]pacopt reproduce[/bold], [bold]pacopt reproduce fig4 --variant both --json[/bold]")
+def reproduce(
+    figures: Annotated[
+        list[str] | None,
+        typer.Argument(help="fig1 fig2 fig3 fig4; all of them if none is named.", autocompletion=_figures),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where to write the figures (PNG and PDF).")] = Path("figures"),
+    seed: Annotated[int, typer.Option(min=0, help="Draws other instances and candidates.")] = 0,
+    variant: Annotated[str, typer.Option(help="text, code, or both: where the paper and its code differ.")] = "text",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the paper's four experiments: figures, numbers beside the published ones, a verdict on each claim."""
+    from pacopt.app.presenting import reproduced_view
+    from pacopt.papers.sucker_ochs_2023.reproduction import (
+        EXPERIMENTS,
+        checked_figures,
+        checked_variants,
+        reproduce_one,
+    )
+
+    output = Output(json, quiet)
+    chosen, variants = checked_figures(figures or EXPERIMENTS), checked_variants(variant)
+    jobs, results = [(figure, which) for which in variants for figure in chosen], []
+    with output.busy() as progress:
+        for done, (figure, which) in enumerate(jobs):
+            progress("figures", done, len(jobs))
+            results.append(reproduce_one(figure, out=out, seed=seed, variant=which))
+            output.log(f"{figure} ({which}): {results[-1].seconds:.1f} s, {results[-1].files[0]}")
+        progress("figures", len(jobs), len(jobs))
+    for result in results:
+        output.say(*reproduced_view(result))
+    output.document([result.to_dict() for result in results])
+
+
+def run() -> int:
+    """The exit code of what the command line asks for; a user's mistake is one paragraph and exit code 2."""
+    begin()
+    output = Output(json="--json" in sys.argv)
+    try:
+        app()
+    except BaseException as error:
+        if noted():  # whatever has become of the interrupt on its way
+            return INTERRUPTED
+        return _explained(error, output)
+    return 0
+
+
+def _explained(error: BaseException, output: Output) -> int:
+    """Say what happened, and give it an exit code."""
+    if isinstance(error, PacoptError):
+        Output().log(f"{type(error).__name__}: {error}")
+        parts = dict(zip(("found", "needed", "why", "remedy"), error.args, strict=True))
+        output.document({"error": {"type": type(error).__name__, **parts}})
+        return 2
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+        if code not in (0, 1):  # Ctrl-C, or words on the command line that typer has explained already
+            kind = "Interrupted" if code == INTERRUPTED else "UsageError"
+            output.document({"error": {"type": kind, "found": " ".join(sys.argv[1:])}})
+        return code
+    traceback.print_exception(error)
+    with suppress(OSError):  # it may be the disk behind stdout that is full
+        output.document({"error": {"type": type(error).__name__, "found": str(error)}})
+    return 3

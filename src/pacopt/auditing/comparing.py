@@ -1,0 +1,100 @@
+"""Stored numbers beside recomputed ones, leaf by leaf."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+#: Stored and recomputed numbers may differ by this much, relative; a change of 1e-6 is seen.
+TOLERANCE = 1e-8
+
+
+class Stored(Protocol):
+    """Anything that can be written as a certificate's JSON value."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON value."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A number that does not follow from the table."""
+
+    name: str
+    stored: Any
+    recomputed: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} is stored as {self.stored!r} and recomputed as {self.recomputed!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How many numbers were recomputed, the first that disagreed, if any did, and claims that were not recomputed."""
+
+    compared: int
+    disagreement: Disagreement | None
+    not_recomputed: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything that was recomputed agreed."""
+        return self.disagreement is None
+
+
+def compared(pairs: Iterable[tuple[str, Any, Any]], not_recomputed: tuple[str, ...] = ()) -> Audit:
+    """The audit of pairs of stored and expected values; what takes long is a function, called when its turn comes."""
+    count = 0
+    for name, ours, expected in pairs:
+        theirs = expected() if callable(expected) else expected
+        count += 1
+        if not _agree(name, ours, theirs):
+            return Audit(count, Disagreement(name, ours, theirs), not_recomputed)
+    return Audit(count, None, not_recomputed)
+
+
+def content(array: np.ndarray | None) -> bytes:
+    """The bytes of an array with its shape."""
+    return b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes()
+
+
+def hashed(*parts: bytes, size: int = 16) -> str:
+    """One hash of all parts."""
+    digest = hashlib.blake2b(digest_size=size)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def broken_rule(stored: dict[str, Any], rules: dict[str, tuple[bool, str]]) -> Disagreement | None:
+    """The first rule that does not hold: the place of its value, and what is needed there."""
+    for name, (holds, needed) in rules.items():
+        if not holds:
+            value: Any = stored
+            for key in name.split("."):
+                value = value[key]
+            return Disagreement(f"certificate.{name}", value, needed)
+    return None
+
+
+def flat(ours: Any, theirs: Any, name: str = "certificate") -> list[tuple[str, Any, Any]]:
+    """Pairs of leaves by their path; a missing one is paired with None."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        keys = sorted(ours.keys() | theirs.keys())
+        return [leaf for key in keys for leaf in flat(ours.get(key), theirs.get(key), f"{name}.{key}")]
+    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        return [leaf for i, pair in enumerate(zip(ours, theirs, strict=True)) for leaf in flat(*pair, f"{name}[{i}]")]
+    return [(name, ours, theirs)]
+
+
+def _agree(name: str, ours: Any, theirs: Any) -> bool:
+    numbers = (int, float, np.number)
+    if isinstance(ours, numbers) and isinstance(theirs, numbers) and not isinstance(ours, bool):
+        ours, theirs = float(ours), float(theirs)
+        # A difference of two numbers carries their rounding, however small it is itself.
+        rounding = 1e-13 if name.endswith(("_cost", ".kl")) else 0.0
+        return bool(abs(ours - theirs) <= TOLERANCE * max(abs(ours), abs(theirs)) + rounding)
+    return bool(ours == theirs)

@@ -1,0 +1,90 @@
+"""What the formulas of an audit start from: the table, the stored design, and the scores, computed anew."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pacopt.auditing.recomputation import relative, success
+from pacopt.loss_table import LossTable
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A table with the design and the failure probability under which it was certified."""
+
+    table: LossTable
+    design: dict[str, Any]
+    epsilon: float
+
+    @cached_property
+    def pi(self) -> np.ndarray:
+        """The prior weights, from logarithms in which null stands for no weight."""
+        weights = prior_weights(self.design)
+        return np.asarray(weights / weights.sum())
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        """The betting fractions."""
+        return np.array(self.design["t_grid"]["points"])
+
+    @cached_property
+    def w(self) -> np.ndarray:
+        """Their weights."""
+        return np.array(self.design["t_grid"]["weights"])
+
+    @property
+    def n(self) -> int:
+        """The number of instances."""
+        return self.table.shape[1]
+
+    @cached_property
+    def outcomes(self) -> np.ndarray:
+        """How the runs ended: ratios, or losses where there is no start; infinite for a run that failed."""
+        if self.table.start is not None:
+            return relative(self.table)
+        return np.where(np.isfinite(self.table.losses), self.table.losses, np.inf)
+
+    @cached_property
+    def z(self) -> np.ndarray:
+        """The score of every run."""
+        score = self.design["score"]
+        if score["name"] == "ratio":
+            return np.asarray(np.minimum(relative(self.table), 1))
+        if score["name"] == "ranged":
+            capped = np.where(np.isnan(self.table.losses), np.inf, self.table.losses) / score["top"]
+            return np.asarray(np.minimum(capped, 1))
+        raise ValueError(f"there is no score {score['name']!r}")
+
+    @property
+    def scale(self) -> float:
+        """What a score of 1 is in its unit."""
+        return float(self.design["score"].get("top", 1.0))
+
+    @cached_property
+    def wealth(self) -> np.ndarray:
+        """sum_j log(1 - t z_j), one logarithm at a time."""
+        return np.stack([np.log1p(-s * self.z).sum(axis=1) for s in self.t], axis=1)
+
+    @cached_property
+    def good(self) -> np.ndarray:
+        """Where a run succeeded."""
+        if self.table.start is None and self.table.success is None:
+            return np.asarray(np.isfinite(self.table.losses))
+        return success(self.table, self.design["target_ratio"])
+
+
+def prior_weights(design: dict[str, Any]) -> np.ndarray:
+    """The weights as they are stored."""
+    return np.array([0.0 if weight is None else np.exp(weight) for weight in design["log_weights"]])
+
+
+#: What most claims rest on, written out once more.
+GENERAL = (
+    ("declared", "the training instances are independent draws from the distribution of the new one"),
+    (
+        "declared",
+        "candidates, weights, grids, levels, shares and sizes were fixed before the training instances were seen",
+    ),
+)

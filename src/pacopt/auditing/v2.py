@@ -1,0 +1,219 @@
+"""Certificates made of claims (schema /2), recomputed claim by claim."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pacopt.auditing.comparing import Disagreement, broken_rule, content, hashed
+from pacopt.auditing.formulas import FORMULAS, formula_of
+from pacopt.auditing.setting import Setting, prior_weights
+from pacopt.loss_table import LossTable
+
+KEYS = {"candidates", "claims", "log_weights", "score", "sources", "t_grid", "target_ratio"}
+#: Hexadecimal digits of a fingerprint that a design remembers.
+DIGITS = 16
+
+
+def impossible(stored: dict[str, Any], table: LossTable) -> Disagreement | None:
+    """The first part of the design that no certificate may have."""
+    design, claims = stored["design"], stored["design"]["claims"]
+    pi, w = prior_weights(design), np.array(design["t_grid"]["weights"], dtype=float)
+    t, shares = np.array(design["t_grid"]["points"], dtype=float), [claim["share"] for claim in claims]
+    names = [claim["name"] for claim in claims]
+    own = [claim for claim in claims if claim["class"] in FORMULAS]
+    rules = {
+        "confidence": (0 < stored["confidence"] < 1, "a number between 0 and 1"),
+        "design": (set(design) == KEYS, f"exactly {', '.join(sorted(KEYS))}"),
+        "design.log_weights": (pi.min() >= 0 and abs(pi.sum() - 1) < 1e-9, "weights that sum to one"),
+        "design.t_grid.points": (t.min() > 0 and t.max() < 1, "numbers between 0 and 1"),
+        "design.t_grid.weights": (w.min() > 0 and abs(w.sum() - 1) < 1e-9, "positive weights that sum to one"),
+        "design.claims": (
+            min(shares) > 0 and sum(shares) <= 1 + 1e-9 and len(set(names)) == len(names),
+            "claims with names of their own and shares of one",
+        ),
+        "design.target_ratio": (0 < design["target_ratio"] <= 1, "a number above 0 and at most 1"),
+        "design.score": (_possible_score(design["score"]), "a score with a positive, finite range"),
+        "design.sources": (
+            _unused(design["sources"], table, separate=stored["separate_draws"]),
+            "none of the training instances",
+        ),
+        "earlier": (isinstance(stored["earlier"], int) and stored["earlier"] >= 0, "a number of certificates"),
+        "required": (set(stored["required"]) <= set(names), "claims of the design"),
+    }
+    for claim in claims:
+        named = f"pacopt.claims.{claim['name']}:{claim['name'].capitalize()}"
+        if (claim["class"] in FORMULAS or named in FORMULAS) and claim["class"] != named:
+            return Disagreement(
+                "certificate.design.claims", claim["class"], f"the class of the claim {claim['name']!r}"
+            )
+    for claim in own:
+        if not FORMULAS[claim["class"]].possible(claim):
+            return Disagreement(f"certificate.design.claims ({claim['name']})", claim, "settings that make sense")
+    split = _known(table.provenance, "split", "allow_duplicates")
+    if split is not None and split["allow_duplicates"] and not stored["separate_draws"]:
+        return Disagreement("certificate.separate_draws", False, True)
+    return broken_rule(stored, rules)
+
+
+def _known(provenance: Mapping[str, Any], name: str, key: str) -> dict[str, Any] | None:
+    """What pacopt itself wrote under a name; what somebody else wrote there is a note."""
+    value = provenance.get(name)
+    return value if isinstance(value, dict) and key in value else None
+
+
+def _possible_score(score: dict[str, Any]) -> bool:
+    if score["name"] == "ratio":
+        return set(score) == {"name"}
+    return set(score) == {"name", "noun", "top", "unit"} and 0 < score["top"] < np.inf
+
+
+def _unused(sources: Any, table: LossTable, *, separate: bool) -> bool:
+    """Whether no training instance, as far as is known, is one of those that the design was made from."""
+    if not isinstance(sources, dict):
+        return sources is None
+    known = [] if table.fingerprints is None else [name.decode()[:DIGITS] for name in table.fingerprints.tolist()]
+    before = sources["instances"]
+    if not (known and before):
+        cells = [part for part in (table.losses, table.success) if part is not None]
+        start = [] if table.start is None else [table.start]
+        known = [
+            hashed(
+                *(np.ascontiguousarray(part[:, j]).tobytes() for part in cells),
+                *(part[j : j + 1].tobytes() for part in start),
+                size=DIGITS // 2,
+            )
+            for j in range(table.shape[1])
+        ]
+        before = sources["columns"]
+    if separate:
+        return sorted(known) != sorted(before)
+    return not {*known} & {*before}
+
+
+def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
+    """What the stored value should be, given its design, confidence, requirements and provenance."""
+    design = stored["design"]
+    s = Setting(table, design, 1 - stored["confidence"])
+    eligible, attained = _eligible(s, stored)
+    index, q, log_q, details = _objective(s, stored, eligible)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(q > 0, q * (log_q - np.log(s.pi)), 0.0)
+    divergence = max(0.0, float(terms.sum()))
+    deployed: dict[str, Any] = {
+        "hyper": {name: values[index].item() for name, values in table.candidates.items()},
+        "index": index,
+        "weight": s.pi[index],
+    }
+    posterior: dict[str, Any] = {"kl": divergence, "weights": list(q), **details}
+    for claim in design["claims"]:
+        formula = formula_of(claim)
+        if formula is None:  # not recomputed, which is said: what is stored stands for itself
+            own = (claim["name"], f"{claim['name']}_")
+            deployed |= {k: v for k, v in stored["deployed"].items() if k == own[0] or k.startswith(own[1])}
+            posterior |= {k: v for k, v in stored["posterior"].items() if k == own[0] or k.startswith(own[1])}
+            continue
+        deployed |= formula.deployed(s, claim, index)
+        posterior |= formula.posterior(s, claim, q, divergence)
+    return {
+        "attained": attained,
+        "confidence": stored["confidence"],
+        "deployed": deployed,
+        "design": design | {"candidates": {name: values.tolist() for name, values in table.candidates.items()}},
+        "design_hash": hashed(json.dumps(design, sort_keys=True).encode()),
+        "earlier": stored["earlier"],
+        "ever_succeeded": int(s.good.any(axis=1).sum()),
+        "hash": hashed(json.dumps({k: v for k, v in stored.items() if k != "hash"}, sort_keys=True).encode()),
+        "instances": s.n,
+        "ledger": _ledger(stored, table),
+        "posterior": posterior,
+        "provenance": dict(table.provenance),
+        "required": stored["required"],
+        "schema": "pacopt.certificate/2",
+        "sentences": stored["sentences"],  # words: `verify` compares them
+        "separate_draws": stored["separate_draws"],
+        "table_hash": hashed(*(content(array) for array in (table.losses, table.start, table.success))),
+        "theorems": stored["theorems"],  # likewise
+        "user_success": table.success is not None,
+        "zero_starts": 0 if table.start is None else int((table.start == 0).sum()),
+    }
+
+
+def not_recomputed(stored: dict[str, Any]) -> tuple[str, ...]:
+    """The claims whose formula is not at hand."""
+    return tuple(claim["name"] for claim in stored["design"]["claims"] if formula_of(claim) is None)
+
+
+def _eligible(s: Setting, stored: dict[str, Any]) -> tuple[np.ndarray, bool]:
+    """Who may be deployed, and whether what was asked for is met."""
+    eligible = s.pi > 0
+    by_name = {claim["name"]: claim for claim in s.design["claims"]}
+    for name, wanted in stored["required"].items():
+        claim = by_name[name]
+        formula = formula_of(claim)
+        if formula is None:  # who met it cannot be recomputed, which is said: those that the posterior holds did
+            held = np.array(stored["posterior"]["weights"]) > 0
+            return held | (np.arange(len(s.pi)) == int(stored["deployed"]["index"])), bool(stored["attained"])
+        values = formula.candidates(s, claim) * (1 if claim["at_least"] else -1)
+        level = wanted if claim["at_least"] else -wanted
+        if not np.any(values[eligible] >= level):
+            return eligible & (values >= values[eligible].max()), False
+        eligible = eligible & (values >= level)
+    return eligible, True
+
+
+def _objective(
+    s: Setting, stored: dict[str, Any], eligible: np.ndarray
+) -> tuple[int, np.ndarray, np.ndarray, dict[str, Any]]:
+    """The deployed candidate, the posterior with its logarithms, and what explains it."""
+    claim, index = s.design["claims"][0], int(stored["deployed"]["index"]) % len(s.pi)
+    formula, details = formula_of(claim), {}
+    if hasattr(formula, "learned"):
+        index = formula.best(s, claim, eligible, index)
+        q, log_q, details = formula.learned(s, claim, eligible)
+        return index, q, log_q, details
+    if formula is not None:
+        values = formula.candidates(s, claim) * (-1 if claim["at_least"] else 1)
+        index = int(np.argmin(np.where(eligible, values, np.inf)))
+    q = (np.arange(len(s.pi)) == index).astype(float)
+    with np.errstate(divide="ignore"):
+        return index, q, np.log(q), details
+
+
+def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
+    """What it rests on; lines that only a claim of the user's own can know are taken as they stand."""
+    design, provenance = stored["design"], table.provenance
+    own = [claim for claim in design["claims"] if claim["class"] in FORMULAS]
+    lines = [line for claim in own for line in FORMULAS[claim["class"]].ledger(design, claim)]
+    if isinstance(provenance.get("steps"), int):
+        lines.append(("declared", "the algorithm is deterministic, with this number of steps and this precision"))
+    else:
+        lines.append(("declared", "a candidate that is run again on an instance does the same again"))
+    if provenance.get("known_minimum") is True:
+        lines.append(("declared", "the minimum that the problem states is the smallest loss of each instance"))
+    if stored["separate_draws"]:
+        lines.append(("declared", "instances that are equal are separate draws from the distribution"))
+    elif _known(provenance, "split", "allow_duplicates") is not None:
+        lines.append(("checked", "no training instance stands twice, in the prior split or in the test split"))
+    elif design["sources"] is not None:
+        lines.append(("checked", "no training instance is one of those that the design was made from"))
+    given = _known(provenance, "curvature", "given")
+    if given is not None and given["given"]:
+        values = f"mu = {given['mu']!r}, L = {given['L']!r}"
+        lines.append(("declared", f"the curvature that was given ({values}) was not estimated on training instances"))
+    if stored["earlier"]:
+        count = stored["earlier"]
+        made = "an earlier certificate was" if count == 1 else f"{count} earlier certificates were"
+        text = f"{made} made with some of these training instances, and this one was not chosen for being better"
+        lines.append(("declared", text))
+    expected = [{"status": status, "text": text} for status, text in dict.fromkeys(lines)]
+    theirs = [claim["name"] for claim in design["claims"] if claim["class"] not in FORMULAS]
+    found: list[dict[str, str]] = stored["ledger"]
+    if not theirs:
+        return expected
+    for name in theirs:
+        text = f"the claim {name!r} holds by a theorem of the user's own"
+        if not any(entry["status"] == "declared" and entry["text"].startswith(text) for entry in found):
+            expected.append({"status": "declared", "text": text})
+    return found if all(entry in found for entry in expected) else expected

@@ -1,0 +1,45 @@
+"""One statement, one file. To add one, subclass `AbstractClaim`: a share, a name, a bound and a sentence."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from pacopt.claims.absolute import Absolute
+from pacopt.claims.base import AbstractClaim, Learnt, Tile
+from pacopt.claims.foreign import ForeignClaim
+from pacopt.claims.quantile import Quantile
+from pacopt.claims.risk import Risk
+from pacopt.claims.standard import Shares, shared_out, standard_claims
+from pacopt.claims.subject import Subject
+from pacopt.claims.success import Success
+
+#: Every claim of pacopt's own.
+ALL = (Risk, Success, Quantile, Absolute)
+
+__all__ = [
+    "ALL",
+    "Absolute",
+    "AbstractClaim",
+    "Learnt",
+    "Quantile",
+    "Risk",
+    "Shares",
+    "Subject",
+    "Success",
+    "Tile",
+    "claim_from_dict",
+    "shared_out",
+    "standard_claims",
+]
+
+
+def claim_from_dict(stored: Mapping[str, Any]) -> AbstractClaim:
+    """The claim that was stored; its class is looked up among the modules that are imported already."""
+    module, _, name = str(stored["class"]).partition(":")
+    own = {f"{claim.__module__}:{claim.__qualname__}": claim for claim in ALL}
+    found: Any = own.get(stored["class"]) or sys.modules.get(module)
+    for part in name.split(".") if stored["class"] not in own else ():
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and issubclass(found, AbstractClaim)):
+        return ForeignClaim(dict(stored))
+    return found.from_settings(stored["share"], stored["settings"])

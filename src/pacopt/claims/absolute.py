@@ -1,0 +1,69 @@
+"""The mean final loss itself is at most so much, which needs a declared assumption on the start loss."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.assumptions import Assumption, Status
+from pacopt.bounds.absolute import AbsoluteLoss, Truncation
+from pacopt.claims.base import AbstractClaim, Tile
+from pacopt.claims.subject import Subject
+from pacopt.errors import DesignError
+from pacopt.loss_table import LossTable
+
+if TYPE_CHECKING:
+    from pacopt.design import Design
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute(AbstractClaim):
+    """E min(l, l0) <= B for the safeguarded algorithm, under what the truncation declares."""
+
+    truncation: Truncation
+    share: float = 0.2
+
+    name: ClassVar = "absolute"
+
+    def __post_init__(self) -> None:
+        """Refuse what declares nothing."""
+        if not isinstance(self.truncation, Truncation):
+            raise DesignError(
+                f"truncation is {self.truncation!r}.",
+                "A declaration is a Truncation.",
+                "It says what is known about the start loss, and why.",
+                "Use pacopt.Truncation.from_second_moment(level, S2), for example.",
+            )
+
+    def bound(self, design: "Design") -> AbsoluteLoss:
+        """Betting on truncated losses."""
+        return AbsoluteLoss(self.truncation, design.t_grid)
+
+    def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
+        """Means of the loss that the safeguarded algorithm returns."""
+        returned = np.where(table.losses <= table.starts, table.losses, table.starts)
+        return np.asarray(returned.mean(axis=1))
+
+    def ledger(self, design: "Design") -> tuple[Assumption, ...]:
+        """What is declared, word for word."""
+        general = self.bound(design).assumptions[:-1]
+        return (*general, Assumption(self.truncation.declared, Status.DECLARED))
+
+    def sentence(self, value: float | None, subject: Subject) -> str:
+        """The mean loss is at most so much."""
+        return f"With the safeguard its expected final {subject.loss} is at most {self.shown(value)}."
+
+    def heading(self, design: "Design") -> str:
+        """The mean of the loss itself."""
+        return "mean loss at most"
+
+    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+        """The mean of the loss itself."""
+        return Tile("mean loss", f"≤ {self.shown(value)}", self.sentence(value, subject))
+
+    @classmethod
+    def from_settings(cls, share: float, settings: Mapping[str, Any]) -> "Absolute":
+        """The claim with the declaration that was stored."""
+        return cls(truncation=Truncation(**settings["truncation"]), share=share)

@@ -1,0 +1,152 @@
+"""A claim: one statement of a certificate, with its share of epsilon, its theorem and its words."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from pacopt.assumptions import Assumption, Status
+from pacopt.bounds.base import AbstractBound
+from pacopt.claims.subject import Subject
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.support.rounding import down, up
+
+if TYPE_CHECKING:
+    from pacopt.design import Design
+
+
+class Tile(NamedTuple):
+    """A number on the first screen of a report, with what it means."""
+
+    label: str
+    value: str
+    caption: str
+
+
+class Learnt(NamedTuple):
+    """The posterior that an objective leads to, and numbers that explain it."""
+
+    posterior: DiscreteMeasure
+    details: dict[str, Any]
+
+
+class AbstractClaim(ABC):
+    """One statement. It owns its share of epsilon, its bound, its sentence, its lines of the ledger and its unit.
+
+    A claim of your own is a frozen dataclass with a field `share`, a `name`, a `bound` and a `sentence`; everything
+    else follows. `at_least` says that larger is better: a lower bound is claimed.
+
+    >>> from dataclasses import dataclass
+    >>> from pacopt.bounds import OrderStatistics
+    >>> @dataclass(frozen=True)
+    ... class Median(AbstractClaim):
+    ...     share: float = 0.1
+    ...     name = "median"
+    ...
+    ...     def bound(self, design):
+    ...         return OrderStatistics(0.5)
+    ...
+    ...     def sentence(self, value, subject):
+    ...         return f"Half of the instances end at a ratio of at most {self.shown(value)}."
+    """
+
+    share: float
+    #: By which it is called in certificates, requirements and tables.
+    name: ClassVar[str]
+    at_least: ClassVar[bool] = False
+    #: What stands behind a number.
+    unit: ClassVar[str] = ""
+    #: Whether its number is a value of the score, which a chart can show among the scores of runs.
+    scored: ClassVar[bool] = False
+
+    @abstractmethod
+    def bound(self, design: "Design") -> AbstractBound:
+        """The theorem that it rests on."""
+
+    @abstractmethod
+    def sentence(self, value: float | None, subject: Subject) -> str:
+        """What it says of the deployed candidate; `value` is None where no finite bound exists."""
+
+    def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """Its number for every candidate, of a total failure probability of epsilon."""
+        return np.asarray(self.bound(design).for_candidates(table, design.prior, self.share * epsilon), dtype=float)
+
+    def for_posterior(
+        self, table: LossTable, design: "Design", posterior: DiscreteMeasure, epsilon: float
+    ) -> float | None:
+        """Its number for a fresh candidate from the posterior for each instance; None if it has no such form."""
+        return float(self.bound(design).for_posterior(table, design.prior, posterior, self.share * epsilon))
+
+    def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, float]:
+        """Numbers that explain its number, `value`, for one candidate."""
+        return {}
+
+    def learn(self, table: LossTable, design: "Design", eligible: Bool[np.ndarray, " hyper"], epsilon: float) -> Learnt:
+        """The posterior if it is the objective: all weight on the best of the candidates that may be deployed."""
+        best = self.best(self.for_candidates(table, design, epsilon), eligible)
+        return Learnt(design.prior.dirac(best), {})
+
+    def best(self, values: Float[np.ndarray, " hyper"], eligible: Bool[np.ndarray, " hyper"]) -> int:
+        """The candidate with the best number among those that may be deployed."""
+        worst = -np.inf if self.at_least else np.inf
+        kept = np.where(eligible, values, worst)
+        return int(np.argmax(kept) if self.at_least else np.argmin(kept))
+
+    def meets(self, values: Float[np.ndarray, " hyper"], wanted: float) -> Bool[np.ndarray, " hyper"]:
+        """Which candidates are certified to be at least as good as wanted."""
+        met: np.ndarray = values >= wanted if self.at_least else values <= wanted
+        return met
+
+    def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"] | None:
+        """What it bounds, measured on the instances of a table for each candidate; None if that says nothing."""
+        return None
+
+    def ledger(self, design: "Design") -> tuple[Assumption, ...]:
+        """What it rests on; of a claim that is not pacopt's, also that its theorem is one."""
+        own = type(self).__module__.startswith("pacopt.")
+        declared = f"the claim {self.name!r} holds by a theorem of the user's own ({self.bound(design).theorem})"
+        return (*self.bound(design).assumptions, *(() if own else (Assumption(declared, Status.DECLARED),)))
+
+    def theorem(self, design: "Design") -> str:
+        """The name of its theorem."""
+        return self.bound(design).theorem
+
+    def shown(self, value: float | None) -> str:
+        """A number rounded to the safe side, with its unit."""
+        if value is None:
+            return "none"
+        return (down(value) if self.at_least else up(value)) + (f" {self.unit}" if self.unit else "")
+
+    def heading(self, design: "Design") -> str:
+        """What stands above its numbers in a table."""
+        return f"{self.name} at {'least' if self.at_least else 'most'}"
+
+    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+        """Its number on the first screen of a report."""
+        sign = "" if value is None else "≥ " if self.at_least else "≤ "
+        return Tile(self.name, f"{sign}{self.shown(value)}", self.sentence(value, subject))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON value: its name, its class, its share and its settings."""
+        kind = type(self)
+        settings = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "share"}  # type: ignore[arg-type]
+        return {
+            "name": self.name,
+            "class": f"{kind.__module__}:{kind.__qualname__}",
+            "at_least": self.at_least,
+            "share": self.share,
+            "settings": {name: _plain(value) for name, value in settings.items()},
+        }
+
+    @classmethod
+    def from_settings(cls, share: float, settings: Mapping[str, Any]) -> "AbstractClaim":
+        """The claim with these settings, as they were stored."""
+        return cls(share=share, **settings)  # type: ignore[call-arg]
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value

@@ -1,0 +1,47 @@
+"""What a certificate rests on, line by line, and how each line is known."""
+
+from typing import TYPE_CHECKING
+
+from pacopt.assumptions import Assumption, Status
+from pacopt.claims.foreign import ForeignClaim
+from pacopt.provenance import Origin
+
+if TYPE_CHECKING:
+    from pacopt.design import Design
+
+DETERMINISTIC = Assumption(
+    "the algorithm is deterministic, with this number of steps and this precision", Status.DECLARED
+)
+REPEATABLE = Assumption("a candidate that is run again on an instance does the same again", Status.DECLARED)
+DISJOINT = Assumption("no training instance stands twice, in the prior split or in the test split", Status.CHECKED)
+SEPARATE_DRAWS = Assumption("instances that are equal are separate draws from the distribution", Status.DECLARED)
+NOT_REUSED = Assumption("no training instance is one of those that the design was made from", Status.CHECKED)
+MINIMUM = Assumption("the minimum that the problem states is the smallest loss of each instance", Status.DECLARED)
+
+
+def ledger_of(design: "Design", origin: Origin, *, separate_draws: bool, earlier: int) -> tuple[Assumption, ...]:
+    """What the claims rest on, then what is known of the runs and of the instances; nothing twice."""
+    claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
+    entries = [entry for claim in claims for entry in claim.ledger(design)]
+    entries.append(DETERMINISTIC if origin.steps is not None else REPEATABLE)
+    if origin.known_minimum:
+        entries.append(MINIMUM)
+    if separate_draws:
+        entries.append(SEPARATE_DRAWS)
+    elif origin.split is not None:
+        entries.append(DISJOINT)
+    elif design.sources is not None:
+        entries.append(NOT_REUSED)
+    if origin.curvature is not None and origin.curvature.given:
+        values = f"mu = {origin.curvature.mu!r}, L = {origin.curvature.L!r}"
+        text = f"the curvature that was given ({values}) was not estimated on training instances"
+        entries.append(Assumption(text, Status.DECLARED))
+    if earlier:
+        entries.append(Assumption(after_earlier(earlier), Status.DECLARED))
+    return tuple(dict.fromkeys(entries))
+
+
+def after_earlier(earlier: int) -> str:
+    """That this certificate was not picked among several for its numbers."""
+    made = "an earlier certificate was" if earlier == 1 else f"{earlier} earlier certificates were"
+    return f"{made} made with some of these training instances, and this one was not chosen for being better"

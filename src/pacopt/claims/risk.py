@@ -1,0 +1,103 @@
+"""The mean score of a new instance is at most so much."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from pacopt.assumptions import Assumption
+from pacopt.bounds.exponential_family import gibbs_posterior
+from pacopt.bounds.mixture import MixtureBetting
+from pacopt.bounds.sums import by_rows
+from pacopt.claims.base import AbstractClaim, Learnt, Tile
+from pacopt.claims.subject import Subject
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.scores import AbstractScore, Ratio
+from pacopt.support.rounding import percent, up
+
+if TYPE_CHECKING:
+    from pacopt.design import Design
+
+
+@dataclass(frozen=True, slots=True)
+class Risk(AbstractClaim):
+    """E z <= U for the score z of the design, by betting with a mixture over t; in the unit of the score."""
+
+    share: float = 0.6
+
+    name: ClassVar = "risk"
+    scored: ClassVar = True
+
+    def bound(self, design: "Design") -> MixtureBetting:
+        """L4, mixture over t."""
+        return MixtureBetting(design.t_grid, design.score)
+
+    def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """The bound on the mean score of every candidate, in its unit."""
+        bounds = self.bound(design).for_candidates(table, design.prior, self.share * epsilon)
+        return design.score.scale * bounds
+
+    def for_posterior(self, table: LossTable, design: "Design", posterior: DiscreteMeasure, epsilon: float) -> float:
+        """The bound on the mean score under the posterior, in its unit."""
+        found = self.bound(design).for_posterior(table, design.prior, posterior, self.share * epsilon)
+        return design.score.scale * found
+
+    def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, float]:
+        """The bound = mean on the training instances + cost of the confidence + cost of the choice."""
+        bound, scale = self.bound(design), design.score.scale
+        wealth, n, level = bound.wealth(table)[index : index + 1], table.shape[1], self.share * epsilon
+        mean = float(self.measured(table, design)[index])
+        free = scale * float(bound.upper(wealth, n, np.zeros(1), level)[0])
+        return {"empirical_risk": mean, "confidence_cost": free - mean, "selection_cost": value - free}
+
+    def learn(self, table: LossTable, design: "Design", eligible: Bool[np.ndarray, " hyper"], epsilon: float) -> Learnt:
+        """The Gibbs posterior of the best single t; all of this is free to depend on the table."""
+        wealth, n = self.bound(design).wealth(table), table.shape[1]
+        kept = np.where(eligible, design.prior.log_weights, -np.inf)
+        prices = design.t_grid.prices(self.share * epsilon)
+        value = -np.expm1((np.logaddexp.reduce(kept[:, None] + wealth, axis=0) - prices) / n) / design.t_grid.points
+        best = int(np.argmin(value))
+        posterior = gibbs_posterior(design.prior, np.where(eligible, wealth[:, best], -np.inf))
+        details = {
+            "empirical_risk": posterior.expectation(self.measured(table, design)),
+            "t": float(design.t_grid.points[best]),
+            "t_at_edge": best in (0, len(prices) - 1),
+        }
+        return Learnt(posterior, details)
+
+    def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
+        """Means of the score."""
+        return design.score.scale * by_rows(table, lambda rows: design.score.of(table, rows).mean(axis=1))
+
+    def ledger(self, design: "Design") -> tuple[Assumption, ...]:
+        """What betting needs, and why the score lies in [0, 1]."""
+        return (*self.bound(design).assumptions, design.score.range)
+
+    def sentence(self, value: float | None, subject: Subject) -> str:
+        """The mean is at most so much."""
+        if subject.relative:
+            return (
+                "Returning the start unless the run ended at or below it, it has an expected final-to-initial loss "
+                f"ratio of at most {self.shown(value)}."
+            )
+        unit, proviso = subject.unit and f" {subject.unit}", subject.proviso and f", {subject.proviso}"
+        return f"Its mean {subject.loss} is at most {self.shown(value)}{unit}{proviso}."
+
+    def heading(self, design: "Design") -> str:
+        """What the mean is of."""
+        return f"mean {_short(design.score)} at most"
+
+    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+        """The mean, and for a ratio what part of the start is left."""
+        if value is None or not subject.relative:
+            unit = f" {subject.unit}" if subject.unit else ""
+            return Tile(f"mean {_short(design.score)}", f"≤ {self.shown(value)}{unit}", self.sentence(value, subject))
+        left = percent(up(value))
+        caption = f"On average the {subject.loss} ends at no more than {left} of its start. With the safeguard."
+        return Tile("mean ratio", f"≤ {self.shown(value)}", caption)
+
+
+def _short(score: AbstractScore) -> str:
+    return "ratio" if isinstance(score, Ratio) else score.noun

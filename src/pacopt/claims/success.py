@@ -1,0 +1,52 @@
+"""A run succeeds with probability at least so much."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.bounds.success import ClopperPearson, success_counts
+from pacopt.claims.base import AbstractClaim, Tile
+from pacopt.claims.subject import Subject
+from pacopt.loss_table import LossTable
+from pacopt.support.rounding import down, percent
+
+if TYPE_CHECKING:
+    from pacopt.design import Design
+
+
+@dataclass(frozen=True, slots=True)
+class Success(AbstractClaim):
+    """P(success) >= p_lo for every candidate at once, and for a posterior the mean of p_lo, on the same event.
+
+    Success is what the target ratio of the design says, or the verdict of the user's own criterion.
+    """
+
+    share: float = 0.2
+
+    name: ClassVar = "success"
+    at_least: ClassVar = True
+
+    def bound(self, design: "Design") -> ClopperPearson:
+        """Clopper & Pearson."""
+        return ClopperPearson(design.target_ratio)
+
+    def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, float]:
+        """How often it succeeded on the training instances."""
+        return {"empirical_success": float(success_counts(table, design.target_ratio)[index] / table.shape[1])}
+
+    def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
+        """Frequencies of success."""
+        return success_counts(table, design.target_ratio) / table.shape[1]
+
+    def sentence(self, value: float | None, subject: Subject) -> str:
+        """It succeeds with probability at least so much."""
+        lead = "Without that safeguard it" if subject.relative else "It"
+        return f"{lead} {subject.event} with probability at least {self.shown(value)}."
+
+    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+        """In per cent."""
+        without = ", without the safeguard" if subject.relative else ""
+        caption = f"The probability that a run {subject.event}{without}."
+        return Tile("success", "none" if value is None else f"≥ {percent(down(value))}", caption)

@@ -1,0 +1,146 @@
+"""Where a table comes from, as typed values: what ledger, statement, engine and comparison read of it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from pacopt.space import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A problem or an algorithm: the name of its class, and hashes of its fields and of its source."""
+
+    name: str
+    fields: str
+    source: str
+
+    @staticmethod
+    def of(stored: Mapping[str, str]) -> "Code":
+        """As `engines.traced.provenance.described` wrote it."""
+        return Code(stored["class"], stored["fields"], stored["source"])
+
+    def changed(self, now: "Code") -> list[str]:
+        """What is not as it was, by the names under which it is stored."""
+        pairs = {
+            "class": (self.name, now.name),
+            "fields": (self.fields, now.fields),
+            "source": (self.source, now.source),
+        }
+        return [name for name, (before, after) in pairs.items() if before != after]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a split: how many instances it has, and their fingerprint."""
+
+    instances: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOrigin:
+    """The three parts of the data, and whether equal rows were declared to be separate draws."""
+
+    prior: Part
+    train: Part
+    test: Part
+    allow_duplicates: bool
+
+    @staticmethod
+    def of(stored: Mapping[str, Any]) -> "SplitOrigin":
+        """As `learn` wrote it."""
+        parts = {name: Part(**stored[name]) for name in ("prior", "train", "test")}
+        return SplitOrigin(**parts, allow_duplicates=bool(stored["allow_duplicates"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Curvature:
+    """The smallest and the largest curvature; `given` by the user, or else estimated on the prior split."""
+
+    mu: float
+    L: float
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Everything that is known of where a table or a run comes from; None or empty where nothing is.
+
+    A table of one's own may say as much or as little of this as it likes; what it says besides is kept and not read.
+    """
+
+    problem: Code | None = None
+    algorithm: Code | None = None
+    steps: int | None = None
+    precision: str | None = None
+    platform: str | None = None
+    criterion: str | None = None
+    predicate: str | None = None
+    known_minimum: bool = False
+    fields: Mapping[str, str] = field(default_factory=dict)
+    instances: str | None = None
+    split: SplitOrigin | None = None
+    curvature: Curvature | None = None
+    rows: tuple[str, ...] = ()
+    domain: Mapping[str, Interval] = field(default_factory=dict)
+    prior: str | None = None
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    hardware: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(stored: Mapping[str, Any]) -> "Origin":
+        """The typed form of a JSON value; what has another form is somebody's own note and not read."""
+        found: dict[str, Any] = {}
+        for name, (key, read) in _READ.items():
+            if stored.get(key) is not None:
+                with suppress(TypeError, ValueError, KeyError, AttributeError):
+                    found[name] = read(stored[key])
+        return Origin(**found)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(value)
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(value)
+    return value
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {_text(name): _text(each) for name, each in value.items()}
+
+
+#: For each field of an origin, the key under which it is stored and how its value is read.
+_READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "problem": ("problem", Code.of),
+    "algorithm": ("algorithm", Code.of),
+    "steps": ("steps", _count),
+    "precision": ("precision", _text),
+    "platform": ("platform", _text),
+    "criterion": ("criterion", _text),
+    "predicate": ("success", _text),
+    "known_minimum": ("known_minimum", _truth),
+    "fields": ("fields", _texts),
+    "instances": ("instances", _text),
+    "split": ("split", SplitOrigin.of),
+    "curvature": ("curvature", lambda value: Curvature(**value)),
+    "rows": ("rows", lambda value: tuple(map(_text, value))),
+    "domain": ("domain", lambda value: {name: Interval(*ends) for name, ends in value.items()}),
+    "prior": ("prior", _text),
+    "seed": ("seed", _count),
+    "versions": ("versions", _texts),
+    "hardware": ("hardware", dict),
+}

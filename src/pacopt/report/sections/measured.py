@@ -1,0 +1,111 @@
+"""What the test split shows: learned beside textbook, each mean and factor with its interval."""
+
+from dataclasses import dataclass
+
+from pacopt.certificate import Certificate
+from pacopt.claims.standard import REQUIRED
+from pacopt.comparison import Comparison, Row, between, times
+from pacopt.report.source import Reported
+from pacopt.report.words import certified, estimate, is_ratio, standard_row
+from pacopt.support.rounding import PERCENT, down
+
+#: A factor is a headline if the ends of its interval are within this factor of each other and on the same side of 1:
+#: its geometric middle is then off by at most 1.6, which leaves "between 6.6 and 13.9 times" and not "1.3 to 80".
+NARROW = 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the table on the first screen, as text."""
+
+    kind: str
+    name: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A headline, and the rows of a table."""
+
+    headline: str
+    header: tuple[str, ...]
+    lines: tuple[Line, ...]
+    instances: int
+
+
+def measured_of(source: Reported) -> Measured | None:
+    """The comparison on the test split in words; None if it is empty."""
+    comparison = source.comparison
+    if comparison is None:
+        return None
+    lines = tuple(
+        Line(row.name, "textbook" if row.name == "standard" else row.name, tuple(_cells(row).values()))
+        for row in comparison.rows
+        if row.name != "prior median"
+    )
+    header = tuple(_cells(comparison.rows[0]))
+    return Measured(against_standard(comparison), header, lines, comparison.instances)
+
+
+def _cells(row: Row) -> dict[str, str]:
+    """The numbers of a row by their headings."""
+    part = row.values.get(REQUIRED)
+    return {
+        "mean": estimate(row.mean),
+        f"95{PERCENT} interval": between(row.interval),
+        **({} if part is None else {REQUIRED: f"{100 * part:.4g}{PERCENT}"}),
+        "above start": str(row.failures),
+        "worst": estimate(row.worst, 3),
+    }
+
+
+def against_standard(comparison: Comparison) -> str:
+    """Learned against standard on the test split in a few words: a number only where the instances can tell it."""
+    if standard_row(comparison) is None:
+        return f"a mean ratio of {between(comparison['learned'].interval)} (95{PERCENT} interval)"
+    factor = comparison.factor("learned", "standard")
+    if not factor.sure:
+        return f"no difference from the textbook's mean ratio that {comparison.instances} instances can show"
+    word = "lower" if factor.low > 1 else "higher"
+    if word == "higher":
+        factor = comparison.factor("standard", "learned")
+    if factor.high <= NARROW * factor.low:
+        return f"{times(factor)} {word} mean ratio than the textbook's (95{PERCENT} interval)"
+    return (
+        f"a {word} mean ratio than the textbook's; by how much, {comparison.instances} instances do not tell "
+        f"({times(factor)})"
+    )
+
+
+def beside(certificate: Certificate, comparison: Comparison | None) -> str:
+    """The certified number of the objective beside what was measured on the test split."""
+    objective = certificate.design.objective
+    value, standard = certificate.deployed.values[objective.name], standard_row(comparison)
+    if comparison is None:
+        return "The certificate stands alone: the test split is empty, and nothing was measured beside it."
+    if value is None or not is_ratio(certificate):
+        number = comparison["learned"].values.get(objective.name)
+        heading = objective.heading(certificate.design)
+        measured = "" if number is None else f" Measured on the test split was {estimate(number)}."
+        return f"Certified: {heading} {certified(objective, value)}.{measured}"
+    return _means(objective.shown(value), value, comparison, standard)
+
+
+def _means(shown: str, mean: float, comparison: Comparison, standard: Row | None) -> str:
+    """The certified mean ratio beside those that were measured."""
+    if standard is None:
+        learned = comparison["learned"]
+        return (
+            f"The certified mean is {shown}; measured on the test split was {estimate(learned.mean)} (95{PERCENT} "
+            f"interval {between(learned.interval)}). There are no textbook hyperparameters to compare with."
+        )
+    interval = f"{between(standard.interval)} on the test split (95{PERCENT} interval)"
+    if mean < standard.interval[0]:
+        return (
+            f"Even the certified mean, {shown}, is at least {down(standard.interval[0] / mean, 3)} times lower than "
+            f"the textbook's mean, which is {interval}."
+        )
+    return (
+        f"The certified mean, {shown}, does not lie below the textbook's mean, which is {interval}: the certificate "
+        "alone does not show that the learned hyperparameters are better."
+    )

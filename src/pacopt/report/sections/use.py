@@ -1,0 +1,49 @@
+"""How to use what was learned: the lines of Python that load the run and solve an instance, safeguard included."""
+
+from dataclasses import dataclass
+
+from pacopt.report.source import Reported
+from pacopt.report.words import is_ratio, usable
+
+#: Where the directory of the run goes; a page that was opened as a file of its run fills it in.
+PLACE = "RUN"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Code to copy, the hyperparameters that it runs with, to the last digit, and whether the safeguard is needed."""
+
+    code: str
+    hyper: str
+    safeguard: bool
+
+
+def use_of(source: Reported) -> Use | None:
+    """The code that solves an instance as the certificate says; None where there is nothing to run or to deploy."""
+    certificate = source.certificate
+    if not source.learned or not usable(certificate):
+        return None
+    steps = certificate.origin.steps
+    run = f"{steps} steps from the start" if steps else "runs from the start"
+    lines = [
+        "import pacopt",
+        *_imports(source),
+        "",
+        f'learned = pacopt.Learned.load("{PLACE}")',
+        f"solution = learned.solve(instance)  # {run}; returns the start unless it ended at or below it",
+    ]
+    return Use("\n".join(lines), repr(dict(certificate.deployed.hyper)), is_ratio(certificate))
+
+
+def _imports(source: Reported) -> list[str]:
+    """A run is loaded without importing anything: the modules of a user's own classes have to be there already."""
+    lines = []
+    for part in ("problem", "algorithm"):
+        module, _, name = (code.name if (code := getattr(source.origin, part)) else "").partition(":")
+        if not all(word.isidentifier() for word in [*module.split("."), *name.split(".")]):
+            continue  # what is no name is no code to be copied
+        if module == "__main__":
+            lines.append(f"# here, define {name} as it was")
+        elif module.partition(".")[0] != "pacopt":
+            lines.append(f"import {module}")
+    return list(dict.fromkeys(lines))

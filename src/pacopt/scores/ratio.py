@@ -1,0 +1,56 @@
+"""The final-to-initial ratio, with the safeguard that returns the start unless the run ended at or below it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.assumptions import Assumption, Status
+from pacopt.loss_table import LossTable
+from pacopt.scores.base import AbstractScore
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio(AbstractScore):
+    """z = min(l / l0, 1): the relative loss of the algorithm that returns the start unless it ended at or below it."""
+
+    name: ClassVar = "ratio"
+    relative: ClassVar = True
+
+    @property
+    def noun(self) -> str:
+        """A ratio of losses."""
+        return "final-to-initial loss ratio"
+
+    @property
+    def unit(self) -> str:
+        """A pure number."""
+        return ""
+
+    @property
+    def scale(self) -> float:
+        """With the safeguard no run ends above its start."""
+        return 1.0
+
+    @property
+    def proviso(self) -> str:
+        """Nothing: the safeguard is said first."""
+        return ""
+
+    @property
+    def range(self) -> Assumption:
+        """By construction."""
+        return Assumption("0 <= min(l / l0, 1) <= 1 for every run, whatever happens in it", Status.PROVED)
+
+    def of(self, table: LossTable, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
+        """min(l / l0, 1)."""
+        return table.safeguarded(rows)
+
+    def on_success(self, target_ratio: float) -> float:
+        """The target ratio itself."""
+        return target_ratio
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nothing but its name."""
+        return {"name": self.name}

@@ -1,0 +1,1 @@
+"""What `learn` does on the way: it looks, refuses, runs, compares and remarks."""

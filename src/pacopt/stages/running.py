@@ -1,0 +1,113 @@
+"""What `learn` does on each part of a split, in this order: look at it, try on prior, fix the design, run train."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pacopt.claims import AbstractClaim
+from pacopt.claims.standard import REQUIRED
+from pacopt.design import Design
+from pacopt.engines.racing import race
+from pacopt.engines.traced.engine import Traced
+from pacopt.engines.traced.reading import as_seen
+from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.priors.trials import Trials
+from pacopt.sources import Sources
+from pacopt.space import Domain
+from pacopt.splits import Split
+from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable
+from pacopt.support.interrupts import heed
+
+#: Called with the name of a stage and its numbers of finished and of all cells.
+StageProgress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """An engine on a split, with everything of the design that is fixed before candidates are known."""
+
+    engine: Traced
+    split: Split
+    domain: Domain
+    target_ratio: float
+    claims: tuple[AbstractClaim, ...]
+    epsilon: float
+    progress: StageProgress | None = None
+
+    def view(self) -> Callable[[Instances], Instances]:
+        """Instances as the runs see them; raises what can be raised before anything runs."""
+        middle = {name: interval.at(np.array([0.5])) for name, interval in self.domain.items()}
+        first = self.engine.prepare(middle, self.split.train)
+        return partial(as_seen, first.cell, middle, dtype=first.dtype)
+
+    def refuse_unreachable(self, wanted: float | None, weight: float) -> None:
+        """Refuse a success probability that a candidate of this weight cannot have if all of its runs succeed."""
+        share = next(claim.share for claim in self.claims if claim.name == REQUIRED)
+        refuse_unreachable(wanted, len(self.split.train), self.epsilon * share, weight)
+
+    def trials(
+        self, guard: TrainingGuard, wanted: float | None, standard: Mapping[str, float] | None, seed: int
+    ) -> Trials:
+        """What a prior may look at."""
+
+        def run_prior(candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
+            if instances is not self.split.prior:
+                with named("prior"):
+                    self.engine.prepare(candidates, instances)  # what cannot be run cannot be compared either
+                guard.refuse(instances)
+            return self.run("prior", candidates, instances)
+
+        return Trials(
+            run_prior,
+            self.split.prior,
+            self.domain,
+            train=len(self.split.train),
+            epsilon=self.epsilon,
+            claims=self.claims,
+            target_ratio=self.target_ratio,
+            min_success=wanted,
+            standard=standard,
+            seed=seed,
+        )
+
+    def design(self, measure: DiscreteMeasure, trials: Trials) -> Design:
+        """The design: candidates and weights as the prior found them, betting fractions for the heaviest."""
+        separate = self.split.allow_duplicates  # then equal instances are no sign of anything
+        return Design(
+            measure,
+            trials.t_grid(measure),
+            self.target_ratio,
+            claims=self.claims,
+            sources=None if separate else Sources.of_instances(self.split.prior.fingerprints),
+        )
+
+    def training_table(self, design: Design, *, racing: bool, curvature: Mapping[str, Any] | None) -> LossTable:
+        """Every candidate on the training instances, with where the table comes from."""
+        candidates, train = design.prior.support, self.split.train
+        about = {"curvature": None if curvature is None else dict(curvature), "split": described_split(self.split)}
+        if racing:
+            work = self.engine.prepare(candidates, train)
+            run = partial(self.run, "train")
+            provenance = {**work.provenance, **about}
+            return race(run, candidates, train, target_ratio=self.target_ratio, provenance=provenance)
+        table = self.run("train", candidates, train)
+        return replace(table, provenance={**table.provenance, **about})
+
+    def run(self, part: str, candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
+        """The candidates on instances of one part of the split."""
+        heed()
+        with named(part):
+            progress = None if self.progress is None else partial(self.progress, part)
+            return self.engine.table(candidates, instances, progress)
+
+
+def described_split(split: Split) -> dict[str, Any]:
+    """The sizes and fingerprints of the parts, as a JSON value."""
+    parts = {"prior": split.prior, "train": split.train, "test": split.test}
+    sizes = {name: {"instances": len(part), "fingerprint": part.fingerprint} for name, part in parts.items()}
+    return sizes | {"allow_duplicates": split.allow_duplicates}

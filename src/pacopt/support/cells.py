@@ -1,0 +1,124 @@
+"""What a table is made of, checked and frozen: numbers, masks and names, with errors that name the cell."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pacopt.errors import TableError
+from pacopt.support.arrays import frozen
+
+
+def refuse_bad_losses(losses: np.ndarray, start: np.ndarray | None, *, first_instance: int = 0) -> None:
+    """Raise for a start that is negative or not finite and for a negative final loss; name the cell.
+
+    `first_instance` says where a part of a table stands in the whole.
+    """
+    bad = np.empty(0, dtype=int) if start is None else np.flatnonzero(~np.isfinite(start) | (start < 0))
+    if start is not None and len(bad):
+        raise TableError(
+            f"The start loss of instance {first_instance + bad[0]} is {start[bad[0]]}; {len(bad)} are like this.",
+            "A start loss is finite and not negative.",
+            "Every statement is relative to the start, so without one nothing can be said about the instance.",
+            "Check the data of that instance and the start of the problem; a loss bounded below by "
+            "another value than 0 needs its minimum subtracted (AbstractKnownMinimum).",
+        )
+    rows, columns = np.nonzero(losses < 0)
+    if len(rows):
+        raise TableError(
+            f"The loss of candidate {rows[0]} on instance {first_instance + columns[0]} is "
+            f"{losses[rows[0], columns[0]]}; {len(rows)} are negative.",
+            "Losses are not negative.",
+            "Ratios of losses, on which every certificate rests, mean nothing for negative values.",
+            "Subtract a lower bound in the loss, or give the problem a minimum (AbstractKnownMinimum); if it has one, "
+            "that minimum is too large for this instance.",
+        )
+
+
+def plain_json(provenance: Any) -> dict[str, Any]:
+    """The provenance as plain JSON values."""
+    try:
+        value: dict[str, Any] = json.loads(json.dumps(dict(provenance)))
+    except (TypeError, ValueError) as error:
+        raise TableError(
+            f"The provenance cannot be written as JSON: {error}.",
+            "It is a mapping of names to plain values.",
+            "It is stored and hashed with the table.",
+            "Leave out what is no number, text or list of these.",
+        ) from error
+    return value
+
+
+def real_array(name: str, array: Any) -> np.ndarray:
+    """A read-only float64 array of real numbers."""
+    try:
+        result = np.asarray(array)
+    except ValueError as error:
+        raise TableError(
+            f"{name} is no array: {error}.", "Every row has the same length.", "", "Use NaN for a run that failed."
+        ) from error
+    if result.dtype.kind not in "fiu" and result.size:
+        raise TableError(
+            f"{name} holds {result.dtype} values.", "Losses are real numbers.", "", "Pass an array of floats."
+        )
+    return frozen(result, np.float64)
+
+
+def cell_mask(name: str, array: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """A read-only mask with a value for each cell, or None."""
+    if array is None:
+        return None
+    result = np.asarray(array)
+    if result.dtype != np.bool_ or result.shape != shape:
+        raise TableError(
+            f"{name} is {result.dtype} of shape {result.shape}.",
+            f"It is boolean of shape {shape}, one value for each cell of the table.",
+            "",
+            "Compare explicitly, for example residuals <= tolerance.",
+        )
+    return frozen(result)
+
+
+def column_names(given: Any, columns: int) -> np.ndarray | None:
+    """A read-only fingerprint for each column, or None."""
+    if given is None:
+        return None
+    result = np.asarray(given)
+    if result.dtype.kind not in "SU" or result.shape != (columns,):
+        raise TableError(
+            f"fingerprints holds {result.dtype} values of shape {result.shape}.",
+            f"There is one text for each instance: shape ({columns},).",
+            "They tell whether an instance was used before.",
+            "Pass instances.fingerprints, or leave them out.",
+        )
+    return frozen(result, "S32")
+
+
+def _candidate_values(name: str, values: Any) -> np.ndarray:
+    """Names of candidates: real numbers as float64, booleans, whole numbers and texts as they are."""
+    array = np.asarray(values)
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
+        array = array.astype(str)
+    return frozen(array) if array.dtype.kind in "biuU" and array.ndim == 1 else real_array(name, array)
+
+
+def named_candidates(candidates: Mapping[str, Any], rows: int) -> dict[str, np.ndarray]:
+    """The candidates by their names, one value for each row; numbered if none are given."""
+    if not isinstance(candidates, Mapping):
+        raise TableError(
+            f"candidates is a {type(candidates).__name__}.",
+            "Hyperparameters go by their names.",
+            "",
+            'Use a mapping such as {"solver": ["simplex", "barrier"]}, one list for each.',
+        )
+    named = {name: _candidate_values(f"candidates[{name!r}]", values) for name, values in sorted(candidates.items())}
+    for name, values in named.items():
+        if values.shape != (rows,):
+            raise TableError(
+                f"candidates[{name!r}] has shape {values.shape}, and the table has {rows} rows.",
+                f"Each hyperparameter has one value for each candidate: shape ({rows},).",
+                "Otherwise a row would be certified under another candidate's name.",
+                "Pass the candidates in the order of the rows.",
+            )
+    return named or {"candidate": frozen(np.arange(rows, dtype=np.float64))}

@@ -1,0 +1,46 @@
+"""Numbers as they are printed: rounded to the safe side."""
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+
+def percentage(level: float) -> str:
+    """A level that somebody chose, in per cent, with all its digits.
+
+    >>> [percentage(level) for level in (0.9, 0.99, 0.99999999999)]
+    ['90', '99', '99.999999999']
+    """
+    return f"{Decimal(repr(level)).scaleb(2).normalize():f}"
+
+
+def up(value: float, digits: int = 4) -> str:
+    """The value rounded up to some significant digits."""
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def down(value: float, digits: int = 4) -> str:
+    """The value rounded down to some significant digits."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, side: str) -> str:
+    rounded = Context(prec=digits, rounding=side).create_decimal(value).normalize()
+    # Written out where that is easily read: 30 and not 3e+1.
+    return f"{rounded:f}" if rounded == 0 or -5 < rounded.adjusted() < 6 else f"{rounded:e}"
+
+
+#: Smaller percentages are written with an exponent.
+READABLE = Decimal("1e-4")
+#: A number and its unit stay on one line.
+PERCENT = "\u00a0%"
+
+
+def percent(rounded: str) -> str:
+    """The text of a probability, rounded already, as a percentage: the digits stay, the point moves.
+
+    >>> [percent(text).replace(PERCENT, "") for text in ("0.9924", "1", "0.00001", "1.2e-30")]
+    ['99.24', '100', '0.001', '1.2e-28']
+    """
+    value = Decimal(rounded).scaleb(2)
+    if 0 < value < READABLE:
+        return f"{value:e}{PERCENT}"
+    return f"{value.quantize(Decimal(1)) if value == value.to_integral_value() else value:f}{PERCENT}"
