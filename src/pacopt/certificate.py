@@ -25,6 +25,8 @@ SCHEMA = "pacopt.certificate/2"
 class Certificate:
     """Statements that hold together with probability at least `confidence` over the draw of the training instances.
 
+    `instances` is the number N of independent draws; where several runs belong to one of them (replicates, rows of a
+    group), `runs` is larger.
     `deployed` and `posterior` have a number for each claim of the design, by its name. `required` are the numbers that
     were asked for; where no candidate could be certified to reach them, `attained` is false and `deployed` is the one
     that comes nearest. `ever_succeeded` candidates succeeded on at least one training instance; `zero_starts` instances
@@ -34,6 +36,7 @@ class Certificate:
 
     confidence: float
     instances: int
+    runs: int
     design: Design
     deployed: Deployed
     posterior: Posterior
@@ -71,6 +74,7 @@ class Certificate:
             "posterior": self.posterior.to_dict(),
             "provenance": dict(self.provenance),
             "required": dict(self.required),
+            "runs": self.runs,
             "sentences": dict(self.sentences),
             "separate_draws": self.separate_draws,
             "table_hash": self.table_hash,
@@ -90,6 +94,7 @@ class Certificate:
         return Certificate(
             confidence=value["confidence"],
             instances=value["instances"],
+            runs=value["runs"],
             design=Design.from_dict(value["design"]),
             deployed=Deployed.from_dict(value["deployed"]),
             posterior=Posterior.from_dict(value["posterior"]),
@@ -108,6 +113,12 @@ class Certificate:
         )
 
     @property
+    def grouped(self) -> bool:
+        """Whether an independent draw is a group of instances."""
+        seeds = self.origin.seeds
+        return self.runs != self.instances * (1 if seeds is None else seeds.replicates)
+
+    @property
     def origin(self) -> Origin:
         """Where its table comes from."""
         return Origin.of(self.provenance)
@@ -116,8 +127,13 @@ class Certificate:
         """The same certificate, which knows of so many earlier ones that were made with some of these instances."""
         if self.stored is not None or earlier == self.earlier:
             return self
-        ledger = ledger_of(self.design, self.origin, separate_draws=self.separate_draws, earlier=earlier)
-        return replace(self, earlier=earlier, ledger=ledger)
+        return replace(self, earlier=earlier, ledger=self.rests_on(earlier))
+
+    def rests_on(self, earlier: int) -> tuple[Assumption, ...]:
+        """The lines of the ledger if there are so many earlier certificates."""
+        return ledger_of(
+            self.design, self.origin, grouped=self.grouped, separate_draws=self.separate_draws, earlier=earlier
+        )
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Write a run with this certificate, its table and its report; whole or not at all, never over another one."""

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from pacopt.certificate import Certificate
-from pacopt.claims.ledger import ledger_of
 from pacopt.claims.numbers import Deployed, Posterior
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
@@ -17,6 +16,7 @@ from pacopt.loss_table import LossTable, table_hash
 from pacopt.sources import refuse_reuse
 from pacopt.statement import subject_of
 from pacopt.support.numbers import is_real
+from pacopt.support.values import marked_hyper
 
 
 def certify(
@@ -87,8 +87,9 @@ def _made(
     certificate = Certificate(
         confidence=confidence,
         instances=table.shape[1],
+        runs=table.losses.shape[1],
         design=design,
-        deployed=Deployed(index, table.hyper(index), float(design.prior.weights[index]), values),
+        deployed=Deployed(index, marked_hyper(table.hyper(index)), float(design.prior.weights[index]), values),
         posterior=Posterior(
             kl=posterior.kl(design.prior), weights=tuple(posterior.weights.tolist()), values=drawn | dict(learnt)
         ),
@@ -109,7 +110,7 @@ def _made(
     return replace(
         certificate,
         sentences={claim.name: claim.sentence(values[claim.name], subject) for claim in design.claims},
-        ledger=ledger_of(design, table.origin, separate_draws=separate, earlier=certificate.earlier),
+        ledger=certificate.rests_on(certificate.earlier),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,6 +14,7 @@ from pacopt.loss_table import LossTable
 from pacopt.support.arrays import frozen
 from pacopt.support.intervals import Factor, factor_interval, mean_interval
 from pacopt.support.rounding import down, up
+from pacopt.support.values import named
 
 #: At most so many steps of a run are recorded for a curve.
 RECORDED = 200
@@ -32,7 +34,7 @@ class Row:
     """
 
     name: str
-    hyper: dict[str, float]
+    hyper: dict[str, Any]
     mean: float
     median: float
     quantiles: dict[float, float]
@@ -63,7 +65,7 @@ class Comparison:
         z, ratios, success = table.safeguarded(), table.ratios(), table.successes(design.target_ratio)
         claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
         measured = {claim.name: (claim, claim.measured(table, design)) for claim in claims}
-        returned = np.where(table.losses <= table.starts, table.losses, table.starts)
+        returned = table.averaged(np.where(table.losses <= table.starts, table.losses, table.starts))
         rows = (
             Row(
                 name=name,
@@ -113,7 +115,7 @@ class Comparison:
             f"{row.name:<14}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
             + "".join(f"{row.values[name]:>16.4g}" for name in extra)
             + f"{row.success:>10.1%}{row.failures:>13}{row.worst:>12.3g}  "
-            f"{', '.join(f'{name} = {value:.4g}' for name, value in row.hyper.items())}"
+            f"{named(row.hyper)}"
             for row in self.rows
         ]
         return "\n".join(lines)
@@ -151,10 +153,11 @@ class Curves:
 
     @staticmethod
     def of(
-        names: Sequence[str], steps: Sequence[int], losses: Float[np.ndarray, "row instance step"], start: np.ndarray
+        names: Sequence[str], steps: Sequence[int], losses: Float[np.ndarray, "row run step"], table: LossTable
     ) -> "Curves":
-        """The curves of losses recorded at these steps."""
-        recorded = [LossTable(losses[:, :, k], start).safeguarded() for k in range(len(steps))]
+        """The curves of losses recorded at these steps, of the runs of a table."""
+        start, columns = table.start, table.columns
+        recorded = [LossTable(losses[:, :, k], start, columns=columns).safeguarded() for k in range(len(steps))]
         z = np.stack(recorded, axis=2)
         low, median, high = np.quantile(z, [0.1, 0.5, 0.9], axis=1)
         return Curves(

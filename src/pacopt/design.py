@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,16 @@ from pacopt.scores import AbstractScore, Ratio
 from pacopt.sources import Sources
 from pacopt.support.arrays import digest
 from pacopt.support.numbers import is_real
+from pacopt.support.values import marked
+
+
+class Seeding(NamedTuple):
+    """From which seed the random numbers of runs, and the rows that lead their groups, are drawn; and how many runs
+    of each instance are averaged.
+    """
+
+    root: int
+    replicates: int = 1
 
 
 def default_t_grid() -> Grid:
@@ -44,6 +54,7 @@ class Design:
     claims: tuple[AbstractClaim, ...]
     score: AbstractScore
     sources: Sources | None
+    seeding: Seeding | None
 
     def __init__(
         self,
@@ -57,6 +68,7 @@ class Design:
         claims: Sequence[AbstractClaim] | None = None,
         score: AbstractScore | None = None,
         sources: Sources | None = None,
+        seeding: Seeding | None = None,
     ) -> None:
         _check_kinds(prior, t_grid, score, claims)
         check_target_ratio(target_ratio)
@@ -71,6 +83,7 @@ class Design:
             "claims": made,
             "score": Ratio() if score is None else score,
             "sources": sources,
+            "seeding": seeding,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -126,15 +139,17 @@ class Design:
             claims=self.claims,
             score=self.score,
             sources=sources,
+            seeding=self.seeding,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON value with everything in it; a candidate without weight has the log-weight null."""
         return {
-            "candidates": {name: values.tolist() for name, values in self.prior.support.items()},
+            "candidates": {name: marked(values) for name, values in self.prior.support.items()},
             "claims": [claim.to_dict() for claim in self.claims],
             "log_weights": [weight if weight > -np.inf else None for weight in self.prior.log_weights.tolist()],
             "score": self.score.to_dict(),
+            "seeding": None if self.seeding is None else self.seeding._asdict(),
             "sources": None if self.sources is None else self.sources.to_dict(),
             "t_grid": {"points": self.t_grid.points.tolist(), "weights": self.t_grid.weights.tolist()},
             "target_ratio": self.target_ratio,
@@ -154,6 +169,7 @@ class Design:
             claims=[claim_from_dict(claim) for claim in value["claims"]],
             score=SCORES[score.pop("name")](**score),
             sources=None if value["sources"] is None else Sources(**value["sources"]),
+            seeding=None if value["seeding"] is None else Seeding(**value["seeding"]),
         )
 
     @property

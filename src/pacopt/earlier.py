@@ -42,6 +42,7 @@ def certificate_of_version_1(value: dict[str, Any]) -> Certificate:
     return Certificate(
         confidence=value["confidence"],
         instances=value["instances"],
+        runs=value["instances"],
         design=Design(
             DiscreteMeasure(design["candidates"], np.array(weights)),
             Grid(**design["t_grid"]),

@@ -32,6 +32,10 @@ class AlgorithmError(PacoptError):
     """An algorithm's `init`, `step` and `read` do not fit together."""
 
 
+class EngineError(PacoptError):
+    """An engine does not return what a table is made of."""
+
+
 class CandidatesError(PacoptError):
     """The candidates are not hyperparameters of this algorithm."""
 

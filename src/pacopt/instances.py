@@ -3,18 +3,22 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
 
-from pacopt.errors import InstancesError
+from pacopt.columns import Columns, columns_of
+from pacopt.draws import Draws, drawn
+from pacopt.errors import InstancesError, suggest
 from pacopt.support.arrays import frozen, load_npz, save_npz
 
 #: What selects several rows: a slice, an array of row numbers, or a boolean mask.
 Rows = slice | np.ndarray | Sequence[int]
+#: Under which the groups are stored beside the fields.
+GROUPS = "pacopt.groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +30,15 @@ class Instances:
     (3, ['A', 'b'], array([2., 3.]))
     >>> len(instances[[0, 2]])
     2
+
+    Rows that belong together (fits of one user, moments of one trajectory) are not independent draws. `groups` says
+    which do, by a number or a text for each row: then a draw is a group, and statements are about a row drawn at random
+    from a new group. `draws` are the random numbers of the rows, which `learn` fixes.
     """
 
     fields: Mapping[str, np.ndarray]
+    groups: np.ndarray | None = None
+    draws: Draws | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Check and freeze the fields."""
@@ -57,10 +67,11 @@ class Instances:
                 "Move data shared by all instances onto the problem, or cut the arrays to the same length.",
             )
         object.__setattr__(self, "fields", MappingProxyType(dict(sorted(fields.items()))))
+        object.__setattr__(self, "groups", _checked_groups(self.groups, len(self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
-        return Instances, (dict(self.fields),)
+        return Instances, (dict(self.fields), self.groups, self.draws)
 
     def __len__(self) -> int:
         return len(next(iter(self.fields.values())))
@@ -84,11 +95,56 @@ class Instances:
         if isinstance(rows, int | np.integer):
             return {name: array[rows] for name, array in self.fields.items()}
         index = rows if isinstance(rows, slice) else np.asarray(rows, dtype=None if len(rows) else np.intp)
-        return Instances({name: _read_only(array[index]) for name, array in self.fields.items()})
+        return Instances(
+            {name: _read_only(array[index]) for name, array in self.fields.items()},
+            None if self.groups is None else _read_only(self.groups[index]),
+            None if self.draws is None else self.draws.at(index),
+        )
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name}: {array.dtype}{list(array.shape[1:])}" for name, array in self.fields.items())
-        return f"Instances({len(self)} x {{{shapes}}})"
+        groups = "" if self.groups is None else f" in {self.count} groups"
+        return f"Instances({len(self)} x {{{shapes}}}{groups})"
+
+    @cached_property
+    def count(self) -> int:
+        """The number of independent draws: of groups, or of rows where there are none."""
+        return len(self) if self.groups is None else len(np.unique(self.groups))
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The group of each row as a number, counted in the order in which they come."""
+        if self.groups is None:
+            return np.arange(len(self))
+        _, first, code = np.unique(self.groups, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        return rank[code]
+
+    def drawn(self, *, root: int, part: str, replicates: int = 1) -> "Instances":
+        """These instances with their random numbers, as one part of a split with this root seed."""
+        same = replace(self, draws=drawn(self.fingerprints, root=root, part=part, replicates=replicates))
+        same.__dict__["fingerprints"] = self.fingerprints  # which depend on the content alone
+        return same
+
+    def columns(self, replicates: int = 1) -> Columns | None:
+        """How the runs of these rows, each with so many replicates, make up columns; None if each run is one."""
+        if self.groups is None and replicates == 1:
+            return None
+        codes = self.codes
+        if np.any(np.diff(codes) < 0) or np.any(np.diff(codes) > 1):
+            raise InstancesError(
+                "The rows of a group do not stand side by side.",
+                "The rows of each group follow each other.",
+                "They are one column of a table.",
+                "Use pacopt.split, which sorts them, or sort the rows by their groups.",
+            )
+        lots = np.zeros(len(self)) if self.groups is None else self._lots()
+        return columns_of(codes, lots, replicates)
+
+    def _lots(self) -> np.ndarray:
+        draws = self.draws or drawn(self.fingerprints, root=0, part="table")
+        return draws.lots
 
     @staticmethod
     def concatenate(parts: "Sequence[Instances]") -> "Instances":
@@ -109,16 +165,28 @@ class Instances:
                     "Rename or reshape the arrays first.",
                 )
         joined = {name: np.concatenate([part.fields[name] for part in parts]) for name in first}
-        return Instances({name: _read_only(array) for name, array in joined.items()})
+        return Instances({name: _read_only(array) for name, array in joined.items()}, _joined_groups(parts))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the arrays as npz, without pickle."""
-        save_npz(path, self.fields)
+        save_npz(path, dict(self.fields) | ({} if self.groups is None else {GROUPS: self.groups}))
 
     @staticmethod
-    def load(path: str | os.PathLike[str]) -> "Instances":
-        """Instances from an npz file, as written by `save` or by `numpy.savez`."""
-        return Instances({name: _read_only(array) for name, array in load_npz(path).items()})
+    def load(path: str | os.PathLike[str], *, groups: str | None = None) -> "Instances":
+        """Instances from an npz file, as written by `save` or by `numpy.savez`.
+
+        `groups` names the array that says which rows belong together; it is no field of the instances then.
+        """
+        arrays = load_npz(path)
+        if groups is not None and groups not in arrays:
+            raise InstancesError(
+                f"{os.fspath(path)} has no array {groups!r} that could tell groups.",
+                f"It has {', '.join(sorted(arrays))}.",
+                "",
+                f"For {groups!r}: {suggest(groups, arrays)}",
+            )
+        labels = arrays.pop(GROUPS if groups is None else groups, None)
+        return Instances({name: _read_only(array) for name, array in arrays.items()}, labels)
 
     @cached_property
     def fingerprints(self) -> np.ndarray:
@@ -142,14 +210,16 @@ class Instances:
     @cached_property
     def fingerprint(self) -> str:
         """One content hash for all rows in their order."""
-        return hashlib.blake2b(self.fingerprints.tobytes(), digest_size=16).hexdigest()
+        groups = b"" if self.groups is None else self.codes.tobytes()
+        return hashlib.blake2b(self.fingerprints.tobytes() + groups, digest_size=16).hexdigest()
 
 
 def _checked(name: object, array: Any) -> np.ndarray:
-    if not isinstance(name, str) or not name or "/" in name or "\0" in name or name.endswith(".npy"):
+    plain = isinstance(name, str) and name and "/" not in name and "\0" not in name
+    if not plain or str(name).endswith(".npy") or name == GROUPS:
         raise InstancesError(
             f"A field is named {name!r}.",
-            "A name is a non-empty string without a slash that does not end in .npy.",
+            f"A name is a non-empty string without a slash that does not end in .npy and is not {GROUPS}.",
             "It becomes the name of a file in an archive.",
             "Rename it.",
         )
@@ -184,6 +254,35 @@ def _checked(name: object, array: Any) -> np.ndarray:
             "A value shared by all instances belongs on the problem.",
         )
     return frozen(result)
+
+
+def _checked_groups(groups: Any, rows: int) -> np.ndarray | None:
+    """A number or a text for each row that says to which group it belongs."""
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels.ravel()):
+        labels = labels.astype(str)
+    if labels.shape != (rows,) or labels.dtype.kind not in "iuUS":
+        raise InstancesError(
+            f"groups holds {labels.dtype} values of shape {labels.shape}.",
+            f"There is a whole number or a text for each of the {rows} rows.",
+            "Rows with the same one belong together and count as one draw.",
+            'Pass groups=table["user"], for example.',
+        )
+    return frozen(labels)
+
+
+def _joined_groups(parts: "Sequence[Instances]") -> np.ndarray | None:
+    given = [part.groups for part in parts if part.groups is not None]
+    if given and len(given) < len(parts):
+        raise InstancesError(
+            f"{len(given)} of {len(parts)} parts have groups.",
+            "All parts have groups, or none.",
+            "A row without a group would be counted as another draw.",
+            "Give groups to all of them.",
+        )
+    return np.concatenate(given) if given else None
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

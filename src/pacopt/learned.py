@@ -8,25 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from pacopt._version import __version__
-from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.certificate import Certificate
 from pacopt.comparison import Comparison, Curves
-from pacopt.engines.traced.engine import Traced
-from pacopt.engines.traced.provenance import described
-from pacopt.engines.traced.solving import Solution
-from pacopt.engines.traced.storing import restored, stored
+from pacopt.draws import seed_of
+from pacopt.engines.base import AbstractEngine
+from pacopt.engines.restoring import Given, restored_engine
+from pacopt.engines.solution import Solution
 from pacopt.errors import CandidatesError, InstancesError, PacoptError, StorageError, suggest
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable, table_hash
 from pacopt.measure import DiscreteMeasure
-from pacopt.problems.base import AbstractProblem
-from pacopt.provenance import Code, Origin
+from pacopt.provenance import Origin
 from pacopt.runs.files import checked_files, checked_path, read_json, write_json
 from pacopt.runs.saving import beside, write_with_report, writers
 from pacopt.stages.remarks import remarks_on
 from pacopt.support.arrays import load_npz, save_npz
 from pacopt.support.numbers import is_whole
+from pacopt.support.values import same_hyper
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +32,8 @@ class Learned:
     """A certified choice of hyperparameters.
 
     `table` is the loss table of the training split, `test` that of the rows of the comparison on the test split (None
-    if the test split is empty, and then there are no `curves`). `engine` runs the algorithm, and is None after loading
+    if the test split is empty), `curves` the losses on the way there, where the engine sees them. `engine` runs the
+    algorithm, and is None after loading
     where the code could not be found (`missing` says which). `train` are the training instances, kept to recompute
     cells of the table.
     """
@@ -43,7 +42,7 @@ class Learned:
     table: LossTable
     test: LossTable | None
     curves: Curves | None
-    engine: Traced | None
+    engine: AbstractEngine | None
     train: Instances | None
     provenance: Mapping[str, Any]
     missing: str = ""
@@ -54,7 +53,7 @@ class Learned:
         return Origin.of(self.provenance)
 
     @property
-    def hyper(self) -> dict[str, float]:
+    def hyper(self) -> dict[str, Any]:
         """The deployed hyperparameters."""
         return self.table.hyper(self.certificate.deployed.index)
 
@@ -76,9 +75,9 @@ class Learned:
         return remarks_on(self.hyper, self.origin, self.curves, self.comparison)
 
     def __repr__(self) -> str:
-        return f"Learned({self.hyper}, {self.certificate!r})"
+        return f"Learned({self.certificate.deployed.hyper}, {self.certificate!r})"
 
-    def sample(self, *, seed: int | None = None) -> dict[str, float]:
+    def sample(self, *, seed: int | None = None) -> dict[str, Any]:
         """Hyperparameters drawn from the posterior: draw anew for each instance, `solve(instance, sample())`."""
         if seed is not None and not is_whole(seed):
             raise CandidatesError(
@@ -88,21 +87,34 @@ class Learned:
         index = np.random.default_rng(seed).choice(len(weights), p=weights / weights.sum())
         return self.table.hyper(int(index))
 
-    def solve(self, instance: Mapping[str, Any], hyper: Mapping[str, float] | None = None) -> Solution:
+    def solve(
+        self, instance: Mapping[str, Any], hyper: Mapping[str, Any] | None = None, *, occurrence: int = 0
+    ) -> Solution:
         """Run the deployed algorithm on one instance, with the safeguard that the certificate speaks of.
 
         The point where the run ended is returned if its loss is finite and at most that of the start, else the start.
-        `hyper` may be any of the candidates, as drawn by `sample` or picked from the frontier.
+        `hyper` may be any of the candidates, as drawn by `sample` or picked from the frontier. A random algorithm gets
+        a seed that no training run had, derived from the instance: to run the very same instance again with another
+        one, count its `occurrence`.
         """
         if self.engine is None:
             raise StorageError(
                 f"{self.missing}.",
                 "To solve an instance, the problem and the algorithm themselves are needed.",
                 "A certificate speaks of the code that it was made with and of no other.",
-                "Import them before loading, or pass them: Learned.load(directory, problem=..., algorithm=...).",
+                "Import them before loading, or pass them: Learned.load(directory, problem=..., algorithm=...), or "
+                "engine=....",
             )
         chosen = self.hyper if hyper is None else self._candidate(hyper)
-        return self.engine.solve(chosen, self._checked(instance))
+        checked = self._checked(instance)
+        row = Instances({name: np.expand_dims(array, 0) for name, array in checked.items()})
+        if not is_whole(occurrence):
+            raise InstancesError(
+                f"occurrence is {occurrence!r}.", "It counts runs of one instance from 0 on.", "", "Leave it out."
+            )
+        seeding = self.certificate.design.seeding
+        root = 0 if seeding is None else seeding.root
+        return self.engine.solve(chosen, checked, seed_of(root, "use", row.fingerprints[0], occurrence))
 
     def save(self, directory: str | os.PathLike[str], *, instances: bool = True) -> Path:
         """Write a run: certificate, tables, provenance; whole or not at all, never over an existing one.
@@ -110,21 +122,18 @@ class Learned:
         The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False`.
         Then `report.html` is drawn from it, a view that can be drawn again at any time (`pacopt report`).
         """
-        code: dict[str, Any] = {}
-        arrays: dict[str, np.ndarray] = {}
-        if self.engine is not None:
-            for part in ("problem", "algorithm"):
-                code[part], found = stored(getattr(self.engine, part), part)
-                arrays |= found
+        code, arrays = ({}, {}) if self.engine is None else self.engine.stored()
         here = self.beside(directory)
         files = writers(here.certificate) | {
             "provenance.json": lambda path: write_json(path, dict(self.provenance)),
             "code.json": lambda path: write_json(path, code),
             "code.npz": lambda path: save_npz(path, arrays),
         }
-        if self.test is not None and self.curves is not None:
+        if self.test is not None:
+            files["test.npz"] = self.test.save
+        if self.curves is not None:
             curves = {name: getattr(self.curves, name) for name in ("steps", "mean", "median", "low", "high")}
-            files |= {"test.npz": self.test.save, "curves.npz": lambda path: save_npz(path, curves)}
+            files["curves.npz"] = lambda path: save_npz(path, curves)
         if instances and self.train is not None:
             files["instances.npz"] = self.train.save
         return write_with_report(directory, files, here)
@@ -137,8 +146,9 @@ class Learned:
     def load(
         directory: str | os.PathLike[str],
         *,
-        problem: AbstractProblem | None = None,
-        algorithm: AbstractAlgorithm | None = None,
+        problem: Any = None,
+        algorithm: Any = None,
+        engine: AbstractEngine | None = None,
     ) -> "Learned":
         """A run written by `save`; an altered or truncated file is an error. `pacopt.verify` checks the numbers.
 
@@ -147,7 +157,7 @@ class Learned:
         """
         files = checked_files(directory)
         try:
-            loaded = _read(files, problem, algorithm)
+            loaded = _read(files, Given(problem, algorithm, engine))
             fits = table_hash(loaded.table) == loaded.certificate.table_hash
         except PacoptError:
             raise
@@ -167,13 +177,10 @@ class Learned:
             )
         return loaded
 
-    def _candidate(self, hyper: Any) -> dict[str, float]:
-        try:
-            wanted = {name: float(value) for name, value in hyper.items()}
-        except (AttributeError, TypeError, ValueError):
-            wanted = {}
+    def _candidate(self, hyper: Any) -> dict[str, Any]:
+        wanted = hyper if isinstance(hyper, Mapping) else {}
         for candidate in map(self.table.hyper, range(self.table.shape[0])):
-            if candidate == wanted:
+            if same_hyper(candidate, wanted):
                 return candidate
         raise CandidatesError(
             f"{hyper!r} is none of the {self.table.shape[0]} candidates.",
@@ -218,7 +225,7 @@ def load_run(directory: str | os.PathLike[str]) -> Learned | Certificate:
     return Certificate.load(directory)
 
 
-def _read(files: Mapping[str, Path], problem: Any, algorithm: Any) -> Learned:
+def _read(files: Mapping[str, Path], given: Given) -> Learned:
     """The value of checked files; whatever is wrong inside of them raises something."""
     if "provenance.json" not in files:
         raise StorageError(
@@ -229,38 +236,23 @@ def _read(files: Mapping[str, Path], problem: Any, algorithm: Any) -> Learned:
         )
     provenance = read_json(files["provenance.json"])
     origin = Origin.of(provenance)
-    code, arrays = read_json(files["code.json"]), load_npz(files["code.npz"])
-    found: dict[str, Any] = {}
-    for part, base, given in (("problem", AbstractProblem, problem), ("algorithm", AbstractAlgorithm, algorithm)):
-        before = getattr(origin, part)
-        if given is not None:
-            _refuse_changed(part, given, before)
-        found[part] = given or restored(code.get(part), arrays, part, base, before)
-    names = {part: getattr(origin, part).name for part in found}
-    lacking = [f"{names[part]} is not imported, or has changed" for part in found if found[part] is None]
-    if origin.versions["pacopt"] != __version__:  # which may run the same classes in another way
-        lacking.append(f"this was learned with pacopt {origin.versions['pacopt']}, and here is {__version__}")
-    engine = None if lacking else Traced(**found, steps=origin.steps or 0, dtype=origin.precision or "float64")
+    engine, missing = restored_engine(read_json(files["code.json"]), load_npz(files["code.npz"]), origin, given)
+    certificate = Certificate.from_dict(read_json(files["certificate.json"]))
     test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
     table = LossTable.load(files["table.npz"])
     return Learned(
-        certificate=replace(Certificate.from_dict(read_json(files["certificate.json"])), table=table),
+        certificate=replace(certificate, table=table),
         table=table,
         test=test,
-        curves=None if test is None else Curves(test.origin.rows, **load_npz(files["curves.npz"])),
+        curves=Curves(test.origin.rows, **load_npz(files["curves.npz"])) if test and "curves.npz" in files else None,
         engine=engine,
-        train=Instances.load(files["instances.npz"]) if "instances.npz" in files else None,
+        train=_drawn(Instances.load(files["instances.npz"]), certificate) if "instances.npz" in files else None,
         provenance=provenance,
-        missing="; ".join(lacking),
+        missing=missing,
     )
 
 
-def _refuse_changed(part: str, given: Any, before: Code) -> None:
-    changed = before.changed(Code.of(described(given)))
-    if changed:
-        raise StorageError(
-            f"The {part} given has another {' and '.join(changed)} than the one that was learned with ({before.name}).",
-            f"The {part} of the run is needed, with the same code and the same fields.",
-            "A certificate speaks of the code that it was made with and of no other.",
-            "Pass what was learned with, or learn again.",
-        )
+def _drawn(train: Instances, certificate: Certificate) -> Instances:
+    """The training instances with the random numbers that they had."""
+    seeding = certificate.design.seeding
+    return train if seeding is None else train.drawn(root=seeding.root, part="train", replicates=seeding.replicates)

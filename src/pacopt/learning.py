@@ -3,7 +3,6 @@
 import os
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,22 @@ from pacopt.bounds.absolute import Truncation
 from pacopt.certifying import certify, check_request
 from pacopt.claims import AbstractClaim, shared_out, standard_claims
 from pacopt.design import check_target_ratio
+from pacopt.engines.base import AbstractEngine
 from pacopt.engines.store import checked_checkpoint
-from pacopt.engines.traced.cell import Success
-from pacopt.engines.traced.checks import check_kinds, checked_domain
-from pacopt.engines.traced.engine import Traced
 from pacopt.errors import PriorError
 from pacopt.learned import Learned
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.search import Search
 from pacopt.priors.trials import Trials
 from pacopt.problems.base import AbstractProblem
-from pacopt.space import Domain
 from pacopt.splits import Split, refuse_repeats
-from pacopt.stages.evaluation import curvature_of, evaluated, median_candidate, standard_hyper
+from pacopt.stages.asking import Success, engine_and_split, seeding_of
+from pacopt.stages.evaluation import evaluated, median_candidate, seeds_matter
 from pacopt.stages.refusals import TrainingGuard, checked_seed
 from pacopt.stages.running import StageProgress, Stages
 from pacopt.support.interrupts import heed, heeded
 from pacopt.support.machine import cores
+from pacopt.support.values import ONLY
 
 #: A function of the prior split, or candidates with weights that were fixed without any instances.
 Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure
@@ -39,11 +37,11 @@ Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure
 
 @heeded()
 def learn(
-    problem: AbstractProblem,
-    algorithm: AbstractAlgorithm,
-    split: Split,
+    problem: AbstractProblem | AbstractEngine,
+    algorithm: AbstractAlgorithm | Split,
+    split: Split | None = None,
     *,
-    steps: int,
+    steps: int | None = None,
     prior: Prior | None = None,
     target_ratio: float = 1.0,
     min_success: float | None = None,
@@ -54,12 +52,16 @@ def learn(
     success: Success | None = None,
     curvature: tuple[float, float] | None = None,
     racing: bool = False,
-    dtype: npt.DTypeLike = np.float64,
+    replicates: int = 1,
+    dtype: npt.DTypeLike | None = None,
     seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: StageProgress | None = None,
 ) -> Learned:
     """Hyperparameters for this stream of problems, with a certificate for the next instance.
+
+    `learn(problem, algorithm, split, steps=50)` runs an algorithm that JAX can trace; `learn(engine, split)` runs any
+    other engine.
 
     Candidates and their weights are chosen on `split.prior` (by a search over the algorithm's domain, unless another
     `prior` is given) and fixed; all of them run on `split.train`, from which posterior and certificate follow;
@@ -72,8 +74,9 @@ def learn(
     it is estimated on the prior split if it is not given. One that is given must not come from training instances: the
     ledger says that it is declared. `truncation` declares what a bound on the absolute loss needs. `claims` are made
     beside the standard ones, which then have smaller shares of the failure probability. With `racing`, hopeless
-    candidates are given up early. Everything is determined by `seed`. In the directory `checkpoint` finished work is
-    kept: the same call, made again after an interruption, goes on where it stopped.
+    candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs of each instance are
+    averaged; statements are then about a run with a fresh seed. Everything is determined by `seed`. In the directory
+    `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)
@@ -85,59 +88,71 @@ def learn(
     check_request(confidence, min_success)
     check_target_ratio(target_ratio)
     wanted = None if min_success is None else float(min_success)
-    seed = checked_seed(split, seed, progress)
-    check_kinds(problem, algorithm, split.train)
+    engine, parts = engine_and_split(problem, algorithm, split, steps, dtype, success)
+    seed = checked_seed(seed, progress)
+    seeding = seeding_of(engine, parts, seed, replicates)
+    parts = parts if seeding is None else parts.drawn(root=seeding.root, replicates=seeding.replicates)
     made = standard_claims(quantile_level=quantile_level, truncation=truncation)
     stages = Stages(
-        engine=Traced(problem, algorithm, steps, dtype, success, checked_checkpoint(checkpoint)),
-        split=split,
-        domain=checked_domain(algorithm),
+        engine=engine,
+        split=parts,
+        seeding=seeding,
         target_ratio=float(target_ratio),
         claims=shared_out((*made, *claims)) if claims else made,
         epsilon=1 - float(confidence),
         progress=progress,
+        store=checked_checkpoint(checkpoint),
     )
-    view = stages.view()  # refuses what can be refused before anything runs
-    refuse_repeats(split, view)
+    engine.seen(parts.train[:1])  # refuses what can be refused before anything runs
+    refuse_repeats(parts, engine.seen)
     stages.refuse_unreachable(wanted, 1.0)
-    mu_L = curvature_of(problem, algorithm, curvature, split.prior, stages.engine.precision)
-    standard = standard_hyper(algorithm, mu_L)
+    standard = engine.standard(parts.prior, curvature)
 
-    trials = stages.trials(TrainingGuard(split, view), wanted, standard, seed)
-    measure = _measure(Search() if prior is None else prior, trials)
+    trials = stages.trials(TrainingGuard(parts, engine.seen), wanted, standard.hyper, seed)
+    chosen = _default(engine) if prior is None else prior
+    measure = _measure(chosen, trials)
     stages.refuse_unreachable(wanted, float(measure.weights.max()))
     design = stages.design(measure, trials)
 
     heed()
     # From here on the design is fixed, and the training instances are looked at.
+    mu_L = standard.curvature
     given = None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None}
     table = stages.training_table(design, racing=racing, curvature=given)
     heed()
     certificate = certify(
-        table, design, confidence=confidence, min_success=wanted, allow_duplicates=split.allow_duplicates
+        table, design, confidence=confidence, min_success=wanted, allow_duplicates=parts.allow_duplicates
     )
     heed()
-    rows = {"learned": certificate.deployed.hyper}
-    if standard is not None:
-        rows["standard"] = standard
-    rows["prior median"] = table.hyper(median_candidate(table, measure))
-    test, curves = evaluated(stages.engine, rows, split.test)
+    deployed = table.hyper(certificate.deployed.index)
+    rows = {"learned": deployed}
+    if standard.hyper is not None:
+        rows["standard"] = standard.hyper
+    if len(measure) > 1:
+        rows["prior median"] = table.hyper(median_candidate(table, measure))
+    test, curves = evaluated(engine, rows, parts.test)
     about = {
         **table.provenance,
         "confidence": float(confidence),
-        "domain": {name: (i.low, i.high, i.log) for name, i in _searched(prior, trials).items()},
+        "domain": {name: space.to_json() for name, space in _searched(chosen, trials).items()},
         "hardware": {"cores": cores(), "machine": platform.machine(), "system": platform.system()},
-        "prior": _name(Search() if prior is None else prior),
+        "prior": _name(chosen),
         "seed": seed,
     }
     about["versions"] = {**about["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
-    return Learned(certificate, table, test, curves, replace(stages.engine, checkpoint=None), split.train, about)
+    if engine.random:
+        about["seeds_matter"] = seeds_matter(engine, deployed, parts.train, seed)
+    return Learned(certificate, table, test, curves, engine, parts.train, about)
 
 
-def _searched(prior: Any, trials: Trials) -> Domain:
+def _default(engine: AbstractEngine) -> Prior:
+    """A search; where there is nothing to be searched for, the one candidate there is."""
+    return Search() if engine.space else DiscreteMeasure.uniform({ONLY: np.zeros(1)})
+
+
+def _searched(prior: Any, trials: Trials) -> Any:
     """Where a search looked; nothing is known of other priors."""
-    search = Search() if prior is None else prior
-    return search.searched(trials) if isinstance(search, Search) else {}
+    return prior.searched(trials) if isinstance(prior, Search) else {}
 
 
 def _name(prior: Any) -> str:

@@ -5,12 +5,14 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from pacopt.columns import Columns
 from pacopt.errors import StorageError, TableError
 from pacopt.provenance import Origin
 from pacopt.support.arrays import frozen, load_npz, save_npz
@@ -22,6 +24,7 @@ from pacopt.support.cells import (
     real_array,
     refuse_bad_losses,
 )
+from pacopt.support.values import value_of
 
 #: The version of the stored form.
 SCHEMA = "pacopt.loss-table/1"
@@ -33,7 +36,12 @@ class LossTable:
 
     A loss that is not finite means that the run failed. `success` is the user's own verdict on each run, if there is
     one. `missing` marks cells that were not evaluated; they count as failed and hold NaN. `fingerprints` tell the
-    instances of the columns, where they are known. Candidates are named by numbers, texts or booleans.
+    instances of the runs, where they are known. A candidate has a number, a text, a boolean or an array for each
+    hyperparameter.
+
+    Where several runs belong to one draw (replicates of one instance, rows of one group), `columns` says so: then the
+    losses are those of runs, side by side, and N is the number of columns. `safeguarded` is averaged over the runs
+    of a column; `ratios`, `outcomes`, `succeeded` and `successes` are those of the run that leads it.
 
     >>> table = LossTable(losses=[[1.0, 0.5], [np.inf, 3.0]], start=[2.0, 2.0])
     >>> table.shape
@@ -50,6 +58,7 @@ class LossTable:
     missing: Bool[np.ndarray, "hyper instance"] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     fingerprints: np.ndarray | None = None
+    columns: Columns | None = None
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -77,6 +86,13 @@ class LossTable:
             # A run that failed has not succeeded, whatever a predicate made of its last point.
             success = frozen(success & np.isfinite(losses))
         refuse_bad_losses(losses, start)
+        if self.columns is not None and self.columns.runs != losses.shape[1]:
+            raise TableError(
+                f"The columns have {self.columns.runs} runs, and losses has shape {losses.shape}.",
+                "Each run belongs to one column.",
+                "",
+                "Give the sizes of all columns.",
+            )
         values = {
             "losses": losses,
             "start": start,
@@ -92,7 +108,7 @@ class LossTable:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
         values = (dict(self.candidates), self.success, self.missing, dict(self.provenance), self.fingerprints)
-        return LossTable, (self.losses, self.start, *values)
+        return LossTable, (self.losses, self.start, *values, self.columns)
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -105,12 +121,34 @@ class LossTable:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of candidates and the number of instances."""
-        rows, columns = self.losses.shape
-        return rows, columns
+        """The number of candidates and the number of instances, or of groups where there are any."""
+        rows, runs = self.losses.shape
+        return rows, runs if self.columns is None else len(self.columns)
+
+    @cached_property
+    def leads(self) -> "LossTable":
+        """The table of the runs that speak for their columns; this very table where each run is a column."""
+        if self.columns is None:
+            return self
+        runs = self.columns.lead
+        return LossTable(
+            losses=self.losses[:, runs],
+            start=None if self.start is None else self.start[runs],
+            candidates=self.candidates,
+            success=None if self.success is None else self.success[:, runs],
+            missing=None if self.missing is None else self.missing[:, runs],
+            fingerprints=None if self.fingerprints is None else self.fingerprints[runs],
+        )
+
+    def averaged(self, values: Float[np.ndarray, "hyper run"]) -> Float[np.ndarray, "hyper instance"]:
+        """Numbers of runs as numbers of columns: their means."""
+        return values if self.columns is None else self.columns.averaged(values)
 
     def select(self, *, rows: Any = slice(None), columns: Any = slice(None)) -> "LossTable":
         """The table of some candidates or instances, given by a slice, numbers or a mask; provenance stays behind."""
+        kept = None
+        if self.columns is not None:
+            kept, columns = self.columns.at(np.arange(len(self.columns))[columns])
 
         def cut(cells: np.ndarray | None) -> np.ndarray | None:
             return None if cells is None else cells[rows][:, columns]
@@ -122,11 +160,12 @@ class LossTable:
             success=cut(self.success),
             missing=cut(self.missing),
             fingerprints=None if self.fingerprints is None else self.fingerprints[columns],
+            columns=kept,
         )
 
     def hyper(self, candidate: int) -> dict[str, Any]:
         """The hyperparameters of one candidate, by name."""
-        return {name: values[candidate].item() for name, values in self.candidates.items()}
+        return {name: value_of(values, candidate) for name, values in self.candidates.items()}
 
     @property
     def starts(self) -> Float[np.ndarray, " instance"]:
@@ -150,18 +189,26 @@ class LossTable:
                 "A run that ends above its start has not succeeded in any sense the theory covers.",
                 "Use 1.0 for 'does not increase the loss', 0.1 for 'reduces it tenfold'.",
             )
+        if self.columns is not None:
+            return self.leads.succeeded(target_ratio)
         # Not losses / start: the two differ on ties. A NaN compares as false.
         success: np.ndarray = np.isfinite(self.losses) & (self.losses <= target_ratio * self.starts)
         return success
 
     def successes(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
         """The user's verdicts if there are any, else `succeeded`; without a start, where the run did not fail."""
+        if self.columns is not None:
+            return self.leads.successes(target_ratio)
         if self.success is not None:
             return self.success
         return np.isfinite(self.losses) if self.start is None else self.succeeded(target_ratio)
 
     def ratios(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
         """Final over start loss; infinite if the run failed, and for a start of 0 unless the loss stayed there."""
+        return self.leads.run_ratios(rows)
+
+    def run_ratios(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper run"]:
+        """Final over start loss of every run, whichever column it belongs to."""
         losses = self.losses[rows]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = np.where(np.isfinite(losses), losses / self.starts, np.inf)
@@ -174,13 +221,12 @@ class LossTable:
         """How the runs ended, without any safeguard: ratios, or losses where there is no start; failed is infinite."""
         if self.start is not None:
             return self.ratios(rows)
-        losses = self.losses[rows]
+        losses = self.leads.losses[rows]
         return np.where(np.isfinite(losses), losses, np.inf)
 
     def safeguarded(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
         """z = min(l / l0, 1): the relative loss if the start is returned unless the run ended at or below it."""
-        z: np.ndarray = np.minimum(self.ratios(rows), 1.0)
-        return z
+        return self.averaged(np.minimum(self.run_ratios(rows), 1.0))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as npz, without pickle."""
@@ -188,6 +234,8 @@ class LossTable:
         arrays |= {f"candidates.{name}": values for name, values in self.candidates.items()}
         optional = ("start", "success", "missing", "fingerprints")
         arrays |= {name: array for name in optional if (array := getattr(self, name)) is not None}
+        if self.columns is not None:
+            arrays |= {"columns.sizes": self.columns.sizes, "columns.lead": self.columns.lead}
         header = json.dumps({"schema": SCHEMA, "provenance": dict(self.provenance)}, sort_keys=True)
         save_npz(path, arrays | {"header": np.array(header)})
 
@@ -216,12 +264,16 @@ class LossTable:
             missing=arrays.get("missing"),
             provenance=provenance,
             fingerprints=arrays.get("fingerprints"),
+            columns=Columns(arrays["columns.sizes"], arrays["columns.lead"]) if "columns.sizes" in arrays else None,
         )
 
 
 def table_hash(table: LossTable) -> str:
     """A hash of the numbers that a certificate rests on."""
     content = hashlib.blake2b(digest_size=16)
-    for array in (table.losses, table.start, table.success):
+    parts = [table.losses, table.start, table.success]
+    if table.columns is not None:
+        parts += [table.columns.sizes, table.columns.lead]
+    for array in parts:
         content.update(b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
     return content.hexdigest()

@@ -42,7 +42,7 @@ class DiscreteMeasure:
                 'Use a mapping such as {"step_size": [0.1, 0.2]}.',
             ) from error
         for name, values in support.items():
-            if values.shape != log_weights.shape or values.ndim != 1:
+            if log_weights.ndim != 1 or values.shape[:1] != log_weights.shape:
                 raise MeasureError(
                     f"{name} has shape {values.shape} and the weights have shape {log_weights.shape}.",
                     "A measure has one weight for each candidate.",

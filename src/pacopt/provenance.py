@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacopt.space import Interval
+from pacopt.space import AbstractSpace, space_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,11 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a split: how many instances it has, and their fingerprint."""
+    """One part of a split: how many instances it has, their fingerprint, and the number of groups, if there are any."""
 
     instances: int
     fingerprint: str
+    groups: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,21 @@ class Curvature:
 
 
 @dataclass(frozen=True, slots=True)
+class Seeds:
+    """Where random numbers come from: a hash of all seeds, and how many runs of each instance there are."""
+
+    hash: str
+    replicates: int
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Everything that is known of where a table or a run comes from; None or empty where nothing is.
 
     A table of one's own may say as much or as little of this as it likes; what it says besides is kept and not read.
     """
 
+    engine: Code | None = None
     problem: Code | None = None
     algorithm: Code | None = None
     steps: int | None = None
@@ -83,8 +93,10 @@ class Origin:
     instances: str | None = None
     split: SplitOrigin | None = None
     curvature: Curvature | None = None
+    seeds: Seeds | None = None
+    seeds_matter: bool = True
     rows: tuple[str, ...] = ()
-    domain: Mapping[str, Interval] = field(default_factory=dict)
+    domain: Mapping[str, AbstractSpace] = field(default_factory=dict)
     prior: str | None = None
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -125,6 +137,7 @@ def _texts(value: Any) -> dict[str, str]:
 
 #: For each field of an origin, the key under which it is stored and how its value is read.
 _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "engine": ("engine", Code.of),
     "problem": ("problem", Code.of),
     "algorithm": ("algorithm", Code.of),
     "steps": ("steps", _count),
@@ -137,8 +150,10 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "instances": ("instances", _text),
     "split": ("split", SplitOrigin.of),
     "curvature": ("curvature", lambda value: Curvature(**value)),
+    "seeds": ("seeds", lambda value: Seeds(**value)),
+    "seeds_matter": ("seeds_matter", _truth),
     "rows": ("rows", lambda value: tuple(map(_text, value))),
-    "domain": ("domain", lambda value: {name: Interval(*ends) for name, ends in value.items()}),
+    "domain": ("domain", lambda value: {name: space_from_json(each) for name, each in value.items()}),
     "prior": ("prior", _text),
     "seed": ("seed", _count),
     "versions": ("versions", _texts),

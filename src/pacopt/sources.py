@@ -80,7 +80,7 @@ def _columns(table: LossTable) -> tuple[str, ...]:
     if table.start is not None:
         parts.append(table.start[:, None])
     found = []
-    for column in range(table.shape[1]):
+    for column in range(table.losses.shape[1]):
         content = hashlib.blake2b(digest_size=DIGITS // 2)
         for array in parts:
             content.update(array[column].tobytes())

@@ -46,6 +46,11 @@ class AbstractSpace(ABC):
     def holds(self, values: np.ndarray) -> bool:
         """Whether these are values of its type, one for each candidate."""
 
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """Where its values are, as it stands behind a name."""
+
     @abstractmethod
     def to_json(self) -> Any:
         """A JSON value from which `space_from_json` makes it again."""
@@ -99,6 +104,11 @@ class Interval(AbstractSpace):
         """Whether these are real numbers."""
         return values.dtype.kind in "fiu" and values.ndim == 1
 
+    @property
+    def words(self) -> str:
+        """Its ends."""
+        return f"in [{self.low:g}, {self.high:g}]{', in decades' if self.log else ''}"
+
     def to_json(self) -> list[Any]:
         """Its ends, and whether decades count."""
         return [self.low, self.high, self.log]
@@ -149,6 +159,11 @@ class Whole(AbstractSpace):
         """Whether these are whole numbers."""
         return values.dtype.kind in "iu" and values.ndim == 1
 
+    @property
+    def words(self) -> str:
+        """Its ends."""
+        return f"whole, from {self.low} to {self.high}{', in decades' if self.log else ''}"
+
     def to_json(self) -> dict[str, Any]:
         """Its ends, and whether decades count."""
         return {"kind": self.kind, "low": self.low, "high": self.high, "log": self.log}
@@ -176,8 +191,8 @@ class Choice(AbstractSpace):
                 raise AlgorithmError(
                     f"{value!r} was given as one of the values of a choice.",
                     "A choice is between texts, booleans or finite numbers.",
-                    "Its values stand in statements and files, and runs are compiled once for each of them, so they are "
-                    "hashable and can be printed.",
+                    "Its values stand in statements and files, and runs are compiled once for each of them, so they "
+                    "are hashable and can be printed.",
                     "Name what you choose between, and look it up in the algorithm: RULES[hyper['rule']].",
                 )
         kinds = {_sort(value) for value in values}
@@ -193,7 +208,8 @@ class Choice(AbstractSpace):
     def at(self, position: Float[np.ndarray, " hyper"]) -> np.ndarray:
         """Each value has an equal part of [0, 1]."""
         index = np.clip((np.asarray(position) * len(self.values)).astype(int), 0, len(self.values) - 1)
-        return np.array(self.values)[index]
+        values: np.ndarray = np.array(self.values)[index]
+        return values
 
     def position(self, value: Any) -> float:
         """The middle of the part that belongs to this value."""
@@ -202,6 +218,11 @@ class Choice(AbstractSpace):
     def holds(self, values: np.ndarray) -> bool:
         """Whether these are some of its values."""
         return values.ndim == 1 and all(value in self.values for value in values.tolist())
+
+    @property
+    def words(self) -> str:
+        """Its values."""
+        return f"one of {', '.join(map(str, self.values))}"
 
     def to_json(self) -> dict[str, Any]:
         """Its values."""
@@ -261,9 +282,31 @@ class Array(AbstractSpace):
         """Whether these are arrays of that shape."""
         return values.dtype.kind in "fiu" and values.shape[1:] == self.shape
 
+    @property
+    def words(self) -> str:
+        """Shape and ends."""
+        return f"of shape {list(self.shape)}, {Interval(self.low, self.high, self.log).words}"
+
     def to_json(self) -> dict[str, Any]:
         """Shape and ends."""
         return {"kind": self.kind, "size": list(self.shape), "low": self.low, "high": self.high, "log": self.log}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """A pytree of arrays with the structure and the shapes of `like`: the weights of a network, say.
+
+    The algorithm sees the pytree. A table of candidates holds each of its arrays by a name of its own
+    (`weights.hidden.0`), with a leading axis. Entries are looked for between low and high.
+    """
+
+    like: Any
+    low: float = -1.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse an empty range."""
+        _check_ends(self.low, self.high, False)
 
 
 #: What is known of each hyperparameter, by its name.

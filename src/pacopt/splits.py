@@ -27,6 +27,9 @@ class Split:
     draw, so it may not stand in two parts, nor twice in `train`, even with `allow_duplicates`. Without `rows`, two
     parts with the same content are taken for one part used twice. If you replace a part, give its rows too, or
     `rows=None`.
+
+    Where instances have groups, a draw is a group: a group stands in one part, its rows side by side, and equal rows in
+    one group are allowed.
     """
 
     prior: Instances
@@ -54,6 +57,7 @@ class Split:
                 f"allow_duplicates is {self.allow_duplicates!r}.", "It is True or False.", "", "Leave it out for False."
             )
         object.__setattr__(self, "allow_duplicates", bool(self.allow_duplicates))
+        _check_groups(parts)
         if self.rows is not None:
             object.__setattr__(self, "rows", _checked_rows(self.rows, parts))
             _refuse_shared_rows(self.rows)
@@ -61,6 +65,11 @@ class Split:
             _refuse_equal_parts(parts, traced=self.rows is not None)
         else:
             _refuse_overlap(parts, _numbers(self))
+
+    def drawn(self, *, root: int, replicates: int = 1) -> "Split":
+        """The same parts, with the random numbers of their instances: those of each part are its own."""
+        parts = {name: part.drawn(root=root, part=name, replicates=replicates) for name, part in _parts(self).items()}
+        return Split(**parts, allow_duplicates=self.allow_duplicates, rows=self.rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
@@ -102,7 +111,7 @@ def refuse_repeats(parts: Split, view: Callable[[Instances], Instances]) -> None
 def split(
     instances: Instances, *, prior: int, train: int, test: int, seed: int, allow_duplicates: bool = False
 ) -> Split:
-    """A random split with these numbers of instances in each part; rows beyond their sum are left out.
+    """A random split with these numbers of instances, or of groups, in each part; what is left over is left out.
 
     Equal rows are refused, as copies of one draw must be removed and separate draws must not; `Split` says more.
 
@@ -128,17 +137,68 @@ def split(
                 "A certificate speaks from the training instances." if least else "",
                 "Give sizes as counts of instances, not as fractions.",
             )
-    if sum(sizes.values()) > len(instances):
+    count, what = instances.count, "instances" if instances.groups is None else "groups"
+    if instances.groups is not None and count < 2:
         raise SplitError(
-            f"prior + train + test = {sum(sizes.values())}, but there are {len(instances)} instances.",
-            "The parts are disjoint, so their sizes add up to at most the number of instances.",
-            "An instance in two parts would void the certificate.",
-            "Reduce a part, or collect more instances.",
+            f"All {len(instances)} rows belong to {count} group.",
+            "There are several groups, each of them a draw of its own.",
+            "One group is one draw, and nothing can be certified from one.",
+            "Check the groups, or leave them out if each row is a draw of its own.",
         )
-    order = np.random.default_rng(seed).permutation(len(instances))
-    rows = dict(zip(sizes, np.split(order, np.cumsum(list(sizes.values()))), strict=False))
-    rows = {name: rows[name] for name in sizes}
+    if sum(sizes.values()) > count:
+        raise SplitError(
+            f"prior + train + test = {sum(sizes.values())}, but there are {count} {what}.",
+            f"The parts are disjoint, so their sizes add up to at most the number of {what}.",
+            f"One of the {what} in two parts would void the certificate.",
+            f"Reduce a part, or collect more {what}.",
+        )
+    order = np.random.default_rng(seed).permutation(count)
+    chosen = dict(zip(sizes, np.split(order, np.cumsum(list(sizes.values()))), strict=False))
+    rows = {name: _rows_of(instances, chosen[name]) for name in sizes}
     return Split(**{name: instances[rows[name]] for name in sizes}, allow_duplicates=allow_duplicates, rows=rows)
+
+
+def _rows_of(instances: Instances, chosen: np.ndarray) -> np.ndarray:
+    """The rows of these draws, those of a group side by side."""
+    if instances.groups is None:
+        return chosen
+    place = np.full(instances.count, -1)
+    place[chosen] = np.arange(len(chosen))
+    where = place[instances.codes]
+    order = np.argsort(where, kind="stable")
+    rows: np.ndarray = order[where[order] >= 0]
+    return rows
+
+
+def _check_groups(parts: Mapping[str, Instances]) -> None:
+    """Refuse parts of which only some have groups, groups in two parts, and groups whose rows are scattered."""
+    grouped = [name for name, part in parts.items() if part.groups is not None]
+    if not grouped:
+        return
+    if len(grouped) < len(parts):
+        raise SplitError(
+            f"Of the parts, {', '.join(grouped)} has groups, and the others have none.",
+            "All parts have groups, or none.",
+            "N is the number of groups, and rows of one group are not independent draws.",
+            "Make the parts with pacopt.split from instances with groups.",
+        )
+    for (one, left), (other, right) in combinations(parts.items(), 2):
+        common = np.intersect1d(left.groups, right.groups)  # type: ignore[arg-type]
+        if len(common):
+            raise SplitError(
+                f"The group {common[0].item()!r} is in {one} and in {other}, and {len(common) - 1} more groups are.",
+                "A group is one draw and stands in one part.",
+                "Otherwise candidates are chosen on draws that certify them, and the certificate is void.",
+                "Make the parts with pacopt.split, which keeps groups together.",
+            )
+    for name, part in parts.items():
+        if len(part) and np.any((steps := np.diff(part.codes)) < 0) | np.any(steps > 1):
+            raise SplitError(
+                f"The rows of a group do not stand side by side in {name}.",
+                "The rows of each group follow each other.",
+                "They are one column of a table.",
+                "Make the parts with pacopt.split, which sorts them.",
+            )
 
 
 def _refuse_no_instances(name: str, value: object) -> None:
@@ -207,9 +267,10 @@ def _refuse_overlap(parts: Mapping[str, Instances], rows: Mapping[str, np.ndarra
         "If they are copies of one draw, remove the copies. If they are separate draws, keep all of them and say so "
         "with allow_duplicates=True: removing separate draws voids the certificate."
     )
-    marks, number = parts["train"].fingerprints, rows["train"]
+    marks, number, group = parts["train"].fingerprints, rows["train"], parts["train"].codes
     order = np.argsort(marks, kind="stable")
-    twice = np.flatnonzero(marks[order[1:]] == marks[order[:-1]])
+    # Equal rows of one group are part of one draw.
+    twice = np.flatnonzero((marks[order[1:]] == marks[order[:-1]]) & (group[order[1:]] != group[order[:-1]]))
     if len(twice):
         raise SplitError(
             f"Instance {number[order[twice[0]]]} (train) and instance {number[order[twice[0] + 1]]} (train) are the "

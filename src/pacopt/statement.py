@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from pacopt.claims.subject import Subject
 from pacopt.support.rounding import down, up
+from pacopt.support.values import ONLY, exact, named
 
 if TYPE_CHECKING:
     from pacopt.certificate import Certificate
@@ -15,11 +16,11 @@ def subject_of(certificate: "Certificate") -> Subject:
     """What the statements of a certificate speak of."""
     c, score, origin = certificate, certificate.design.score, certificate.origin
     steps, relative = origin.steps, score.relative
-    hyper = ", ".join(f"{name} = {value!r}" for name, value in c.deployed.hyper.items())
+    hyper, only = named(c.deployed.hyper, exact), len(c.design.prior) == 1 and [*c.deployed.hyper] == [ONLY]
     criterion = "the user's success criterion" + (f" ({origin.criterion})" if origin.criterion else "")
     minimum = "loss above the minimum that the problem states" if origin.known_minimum else "loss"
     return Subject(
-        hyper=f"the algorithm with {hyper}" if steps else f"the candidate with {hyper}",
+        hyper=f"the {'algorithm' if steps else 'candidate'} with {hyper}" if not only else "the algorithm",
         run=f"run for {steps} steps from the start" if steps else "",
         loss=minimum if relative else score.noun,
         unit="" if score.unit in score.noun else score.unit,  # a number of iterations has no unit
@@ -30,14 +31,32 @@ def subject_of(certificate: "Certificate") -> Subject:
     )
 
 
+def training_words(certificate: "Certificate") -> str:
+    """What was drawn to certify: instances, or groups of them."""
+    c, seeds = certificate, certificate.origin.seeds
+    each = "" if seeds is None or seeds.replicates == 1 else f", with {seeds.replicates} runs of each"
+    if c.grouped:
+        rows = c.runs // (1 if seeds is None else seeds.replicates)
+        return f"the {c.instances} training groups of {rows} instances in all{each}"
+    return f"the {c.instances} training instances{each}"
+
+
+def new_words(certificate: "Certificate") -> str:
+    """What the statements are about."""
+    seed = "" if certificate.origin.seeds is None else " with a fresh seed"
+    if certificate.grouped:
+        return f"an instance drawn at random from a new group from the same distribution{seed}"
+    return f"a new instance from the same distribution{seed}"
+
+
 def certificate_text(certificate: "Certificate") -> str:
     """The sentences, where their numbers come from, and what they rest on; all numbers rounded to the safe side."""
     c, design, subject = certificate, certificate.design, subject_of(certificate)
     run = f", {subject.run}" if subject.run else ""
     lines = [
         *([missed] if (missed := shortfall(c)) else []),
-        f"With confidence {c.confidence!r} over the draw of the {c.instances} training instances, on a new instance "
-        f"from the same distribution, for {subject.hyper}{run}:",
+        f"With confidence {c.confidence!r} over the draw of {training_words(c)}, on {new_words(c)}, for "
+        f"{subject.hyper}{run}:",
         *(f"- {c.sentences[claim.name]}" for claim in design.claims),
     ]
     if c.origin.known_minimum:

@@ -13,6 +13,7 @@ from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
+from pacopt.support.values import named
 
 LEVELS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 
@@ -71,7 +72,7 @@ class Frontier:
         ]
         # Several levels may lead to the same choice: the highest of them says it all.
         for choice in {choice.index: choice for choice in self.choices}.values():
-            hyper = ", ".join(f"{name} = {_short(value)}" for name, value in choice.hyper.items())
+            hyper = named(choice.hyper)
             numbers = "".join(
                 f"  {claim.shown(choice.values[claim.name]):>{max(16, len(heading))}}"
                 for claim, heading in zip(claims, headings, strict=True)
@@ -124,7 +125,3 @@ def candidate_bounds(table: LossTable, design: Design, *, confidence: float) -> 
     """The number of every claim for every candidate, all at once with this confidence; but those without code."""
     claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
     return {claim.name: claim.for_candidates(table, design, 1 - confidence) for claim in claims}
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else f"{value}"

@@ -17,11 +17,13 @@ from pacopt.report.seal import REPORT, report_problem
 from pacopt.runs.files import checked_path, damage, read_json
 from pacopt.statement import subject_of
 from pacopt.support.numbers import is_whole
+from pacopt.support.values import marked_hyper
 
 if TYPE_CHECKING:
     from pacopt.algorithms.base import AbstractAlgorithm
-    from pacopt.engines.traced.cell import Success
+    from pacopt.engines.base import AbstractEngine
     from pacopt.problems.base import AbstractProblem
+    from pacopt.stages.asking import Success
 
 #: A cell that is run again may differ by this much of its loss, and by this much of its start.
 TOLERANCE, ROUNDING = 1e-6, 1e-9
@@ -70,6 +72,7 @@ def verify(
     seed: int | None = None,
     problem: "AbstractProblem | None" = None,
     algorithm: "AbstractAlgorithm | None" = None,
+    engine: "AbstractEngine | None" = None,
     success: "Success | None" = None,
 ) -> Verification:
     """Recompute a stored certificate from its table with independent code, on NumPy and SciPy alone.
@@ -96,8 +99,9 @@ def verify(
     if not (root / REPORT).exists():
         unchecked.append(f"there is no {REPORT}; `pacopt report` draws it")
     if rerun and not problems:
-        again, problems = _rerun(root, table, rerun, seed, problem, algorithm, success)
-        if table.success is not None and success is None:
+        given = {"problem": problem, "algorithm": algorithm, "engine": engine}
+        again, problems = _rerun(root, table, rerun, seed, given, success)
+        if table.origin.predicate is not None and success is None:
             unchecked.append("the verdicts of the success predicate, which was not given, were not checked")
     return Verification(str(root), result.compared, again, tuple(problems), tuple(unchecked), result.not_recomputed)
 
@@ -123,7 +127,7 @@ def _wrong(root: Path, stored: dict[str, Any], table: LossTable, result: Audit) 
             rules[wrong] = False
     if (root / "test.npz").exists():
         test = LossTable.load(root / "test.npz")
-        rules["test.npz does not start with the deployed hyperparameters"] = test.hyper(0) == deployed
+        rules["test.npz does not start with the deployed hyperparameters"] = marked_hyper(test.hyper(0)) == deployed
     if (root / "instances.npz").exists():
         instances = Instances.load(root / "instances.npz")
         wanted = {table.origin.instances} | ({split.train.fingerprint} if split else set())
@@ -147,13 +151,13 @@ def _said(certificate: Certificate) -> bool:
 
 
 def _rerun(
-    root: Path, table: LossTable, count: int, seed: int | None, problem: Any, algorithm: Any, success: Any
+    root: Path, table: LossTable, count: int, seed: int | None, given: dict[str, Any], success: Any
 ) -> tuple[int, list[str]]:
     """How many cells were run again, and disagreements; the engine is imported only here."""
-    from pacopt.engines.traced.provenance import predicate_hash
+    from pacopt.engines.description import predicate_hash
     from pacopt.learned import Learned
 
-    learned = Learned.load(root, problem=problem, algorithm=algorithm)
+    learned = Learned.load(root, **given)
     if learned.engine is None or learned.train is None:
         raise StorageError(
             "The training instances were not stored with the run." if learned.train is None else f"{learned.missing}.",
@@ -161,15 +165,21 @@ def _rerun(
             "",
             "Save runs with their instances."
             if learned.train is None
-            else "Import the code before, or pass problem=... and algorithm=... (on the command line: --job job.toml).",
+            else "Import the code before, or pass problem=... and algorithm=..., or engine=... (on the command line: "
+            "--job job.toml).",
         )
     if success is not None and predicate_hash(success) != learned.origin.predicate:
         return 0, ["the success predicate that was given is not the one of the run"]
     rows, columns = _chosen(table, count, learned.certificate.deployed.index, np.random.default_rng(seed))
     chosen = {name: values[rows] for name, values in table.candidates.items()}
-    again = replace(learned.engine, success=success).table(chosen, learned.train[columns])
+    whole = learned.train.columns()
+    instances = learned.train[columns if whole is None else whole.at(columns)[1]]
+    runner: Any = learned.engine
+    again = (runner if success is None else replace(runner, success=success)).table(chosen, instances)
     before = table.select(rows=rows, columns=columns)
-    problems = _differences(before, again, rows, columns, learned.certificate.design.target_ratio)
+    problems = _differences(
+        before, again, rows, _columns_of_runs(before, columns), learned.certificate.design.target_ratio
+    )
     if len(problems) > EXAMPLES:
         rest = f"{len(problems) - EXAMPLES} more cells differ: the code, or the table, is another than it was"
         problems = [*problems[:EXAMPLES], rest]
@@ -178,10 +188,16 @@ def _rerun(
 
 def _chosen(table: LossTable, count: int, deployed: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The rows and columns of so many random cells that were run, and always the row of the deployed candidate."""
-    run = np.ones(table.shape, dtype=bool) if table.missing is None else ~table.missing
+    missing = table.leads.missing
+    run = np.ones(table.shape, dtype=bool) if missing is None else ~missing
     cells = np.flatnonzero(run)
     rows, columns = np.divmod(rng.choice(cells, min(count, len(cells)), replace=False), table.shape[1])
     return np.union1d(rows, [deployed]), np.unique(columns)
+
+
+def _columns_of_runs(table: LossTable, columns: np.ndarray) -> np.ndarray:
+    """For each run of a table the number of its column in the whole."""
+    return columns if table.columns is None else np.repeat(columns, table.columns.sizes)
 
 
 def _differences(

@@ -127,7 +127,7 @@ MISTAKES = {
     "a hyperparameter that is a matrix": (
         lambda: prepare(candidates={"rate": np.ones((2, 2))}),
         CandidatesError,
-        "list of numbers",
+        r"of shape \[2, 2\]\. They are values of Interval",
     ),
     "a hyperparameter that is NaN": (
         lambda: prepare(candidates={"rate": [0.1, np.nan]}),
@@ -135,11 +135,11 @@ MISTAKES = {
         "candidate 1 is nan",
     ),
     "candidates that are a list": (lambda: prepare(candidates=[{"rate": 0.1}]), CandidatesError, "are a list"),
-    "candidates that are text": (lambda: prepare(candidates={"rate": ["0.1"]}), CandidatesError, "real numbers"),
+    "candidates that are text": (lambda: prepare(candidates={"rate": ["0.1"]}), CandidatesError, "values of Interval"),
     "candidates of unequal length": (
         lambda: prepare(candidates={"rate": [[1], [1, 2]]}),
         CandidatesError,
-        "real numbers",
+        "values of Interval",
     ),
     "a number type that does not exist": (lambda: prepare(dtype="bogus"), PrecisionError, "'bogus'"),
     "a start without numbers": (lambda: prepare(problem(start=lambda i: jnp.zeros(0))), ProblemError, "start returns"),

@@ -182,15 +182,15 @@ def test_a_prior_may_run_on_content_of_its_own_split_that_stands_in_the_training
 
 def test_the_training_instances_are_looked_at_once_however_often_a_prior_runs(monkeypatch):
     seen = []
-    from pacopt.stages import running
+    from pacopt.engines.traced.engine import Traced
 
-    look = running.as_seen
+    look = Traced.seen
 
-    def counting(cell, hyper, instances, dtype):
+    def counting(engine, instances):
         seen.append(instances)
-        return look(cell, hyper, instances, dtype)
+        return look(engine, instances)
 
-    monkeypatch.setattr(running, "as_seen", counting)
+    monkeypatch.setattr(Traced, "seen", counting)
     split = parts()
 
     def often(trials):

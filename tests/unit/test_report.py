@@ -45,7 +45,7 @@ def reportable(losses, start=None, candidates=None, *, design=None, provenance=N
         table=table,
         test=test,
         comparison=pacopt.Comparison.of(test, rows, made.design),
-        curves=Curves.of(rows, (0, 1), on_the_way, table.start),
+        curves=Curves.of(rows, (0, 1), on_the_way, table),
         provenance=provenance or {},
         remarks=(),
     )

@@ -283,13 +283,13 @@ def test_finished_tiles_can_be_stored_and_skipped():
     rest = list(again.tiles(skip=[tile.first for tile in stored]))
     assert len(rest) == len(again.tiling) - 2 > 2
     whole = pacopt.tabulate(case.problem, algorithm, candidates, instances, steps=30)
-    np.testing.assert_array_equal(again.collect(stored + rest).losses[:, :, 0], whole.losses)
+    np.testing.assert_array_equal(again.table(stored + rest).losses, whole.losses)
     with pytest.raises(TableError, match="in none of the tiles"):
-        again.collect(rest)
+        again.table(rest)
 
     other = pacopt.Tabulation.prepare(case.problem, algorithm, candidates, instances, steps=31)
     with pytest.raises(TableError, match="another table"):
-        other.collect(stored)
+        other.table(stored)
 
 
 def test_a_run_that_does_not_move_ends_exactly_at_its_start():
@@ -340,9 +340,9 @@ def test_every_device_gets_tiles():
         import numpy as np, pacopt
         import pacopt.engines.traced.tabulation as tabulation
         seen, original = [], tabulation._run_tile
-        def spy(rest, arrays, hypers, batches, start):
+        def spy(rest, arrays, hypers, batches, start, seeds):
             seen.append(next(iter(start.devices())).id)
-            return original(rest, arrays, hypers, batches, start)
+            return original(rest, arrays, hypers, batches, start, seeds)
         tabulation._run_tile = spy
         law = pacopt.VaryingCurvature.draw(seed=0, n=10)
         rates = {"step_size": np.linspace(0, 1e-4, 60), "momentum": np.zeros(60)}

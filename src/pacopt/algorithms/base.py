@@ -2,23 +2,25 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
-from jaxtyping import Array, Float
 
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
-from pacopt.space import Domain
+from pacopt.space import AbstractSpace, Tree
 
-#: Named hyperparameters, one number each.
-Hyper = Mapping[str, Float[Array, ""]]
+#: Named hyperparameters, as the spaces of the algorithm say: numbers, plain values of a choice, arrays, pytrees.
+Hyper = Mapping[str, Any]
 #: Whatever an algorithm carries from step to step; its structure and shapes stay the same.
 State = Any
 
 
 class AbstractAlgorithm(eqx.Module):
     """An iterative method with named hyperparameters.
+
+    `hyperparameters` belong to the object: a class attribute, a field or a property, so that a number of steps or the
+    size of a network given at construction can decide what they are. There may be none.
 
     >>> from pacopt import Interval
     >>> class SignDescent(AbstractAlgorithm):
@@ -34,7 +36,14 @@ class AbstractAlgorithm(eqx.Module):
     ...         return x
     """
 
-    hyperparameters: eqx.AbstractClassVar[Domain]
+    if TYPE_CHECKING:
+
+        @property
+        def hyperparameters(self) -> Mapping[str, AbstractSpace | Tree]:
+            """What is learned, by name."""
+            ...
+    else:
+        hyperparameters: eqx.AbstractVar[Mapping[str, AbstractSpace | Tree]]
 
     @abstractmethod
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
@@ -47,6 +56,36 @@ class AbstractAlgorithm(eqx.Module):
     @abstractmethod
     def read(self, state: State) -> Point:
         """The current point."""
+
+
+class AbstractStochasticAlgorithm(AbstractAlgorithm):
+    """An algorithm that draws random numbers: `init` and `step` are given a key of their own, a new one each time.
+
+    Keys come from the engine, which derives them from a root seed and the content of the instance. Never put seeds into
+    the data: runs of one instance are not independent instances.
+
+    >>> from pacopt import Interval
+    >>> class Perturbed(AbstractStochasticAlgorithm):
+    ...     hyperparameters = {"step_size": Interval(1e-6, 1.0, log=True)}
+    ...
+    ...     def init(self, x, hyper, objective, key):
+    ...         return x
+    ...
+    ...     def step(self, x, hyper, objective, key):
+    ...         noise = jax.random.normal(key, x.shape)
+    ...         return x - hyper["step_size"] * (objective.gradient(x) + noise)
+    ...
+    ...     def read(self, x):
+    ...         return x
+    """
+
+    @abstractmethod
+    def init(self, x: Point, hyper: Hyper, objective: Objective, key: Any) -> State:  # type: ignore[override]
+        """The state before the first step, at the starting point x."""
+
+    @abstractmethod
+    def step(self, state: State, hyper: Hyper, objective: Objective, key: Any) -> State:  # type: ignore[override]
+        """The state one step later."""
 
 
 class AbstractStandardHyper(eqx.Module):

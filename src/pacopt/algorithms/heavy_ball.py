@@ -24,7 +24,8 @@ class HeavyBall(AbstractAlgorithm, AbstractStandardHyper):
         x, previous = state
 
         def move(x: jax.Array, g: jax.Array, previous: jax.Array) -> jax.Array:
-            return x - hyper["step_size"] * g + hyper["momentum"] * (x - previous)
+            moved: jax.Array = x - hyper["step_size"] * g + hyper["momentum"] * (x - previous)
+            return moved
 
         return jax.tree.map(move, x, objective.gradient(x), previous), x
 

@@ -17,7 +17,8 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.app.job_file import Job, Mistake, read_job, refuse
 from pacopt.app.job_names import Lookup, concrete
 from pacopt.bounds.absolute import Truncation
-from pacopt.engines.traced.provenance import described
+from pacopt.engines.description import described
+from pacopt.engines.traced.nesting import flat_space
 from pacopt.errors import JobError, PacoptError, suggest
 from pacopt.learned import Learned
 from pacopt.learning import learn
@@ -108,7 +109,7 @@ def prepare_job(path: str | Path) -> Prepared:
     prior = parts.named("prior")
     if algorithm is not None:
         for name in job.domain:
-            known = type(algorithm).hyperparameters
+            known = flat_space(algorithm)
             if name not in known:
                 hint = suggest(name, known)
                 mistakes.append(

@@ -12,6 +12,7 @@ from pacopt.comparison import between
 from pacopt.planning.plans import Plan
 from pacopt.statement import certificate_summary
 from pacopt.support.rounding import up
+from pacopt.support.values import named
 
 if TYPE_CHECKING:
     from pacopt.comparison import Comparison
@@ -35,7 +36,7 @@ def learned_document(learned: "Learned", place: Path) -> dict[str, Any]:
     return {
         "run": str(place),
         "report": str(place / "report.html"),
-        "hyper": learned.hyper,
+        "hyper": learned.certificate.deployed.hyper,
         "attained": certificate.attained,
         "confidence": certificate.confidence,
         "instances": certificate.instances,
@@ -113,7 +114,4 @@ def _compared(comparison: "Comparison") -> Table:
 
 def _hyper(comparison: "Comparison") -> list[str]:
     """The hyperparameters of each row, which a table of this width cannot hold."""
-    return [
-        f"{row.name}: {', '.join(f'{name} = {value:.4g}' for name, value in row.hyper.items())}"
-        for row in comparison.rows
-    ]
+    return [f"{row.name}: {named(row.hyper)}" for row in comparison.rows]

@@ -36,25 +36,37 @@ class Setting:
 
     @property
     def n(self) -> int:
-        """The number of instances."""
-        return self.table.shape[1]
+        """The number of independent draws: instances, or groups of them."""
+        return self.table.losses.shape[1] if self.table.columns is None else len(self.table.columns.sizes)
+
+    def averaged(self, values: np.ndarray) -> np.ndarray:
+        """Numbers of runs as numbers of draws: the mean of each column, one by one."""
+        if self.table.columns is None:
+            return values
+        ends = np.cumsum(self.table.columns.sizes).tolist()
+        pairs = zip([0, *ends[:-1]], ends, strict=True)
+        return np.stack([values[:, first:last].mean(axis=1) for first, last in pairs], axis=1)
+
+    def leading(self, values: np.ndarray) -> np.ndarray:
+        """Numbers of runs as numbers of draws: those of the run that was drawn for its column."""
+        return values if self.table.columns is None else values[:, self.table.columns.lead]
 
     @cached_property
     def outcomes(self) -> np.ndarray:
         """How the runs ended: ratios, or losses where there is no start; infinite for a run that failed."""
         if self.table.start is not None:
-            return relative(self.table)
-        return np.where(np.isfinite(self.table.losses), self.table.losses, np.inf)
+            return self.leading(relative(self.table))
+        return self.leading(np.where(np.isfinite(self.table.losses), self.table.losses, np.inf))
 
     @cached_property
     def z(self) -> np.ndarray:
         """The score of every run."""
         score = self.design["score"]
         if score["name"] == "ratio":
-            return np.asarray(np.minimum(relative(self.table), 1))
+            return self.averaged(np.minimum(relative(self.table), 1))
         if score["name"] == "ranged":
             capped = np.where(np.isnan(self.table.losses), np.inf, self.table.losses) / score["top"]
-            return np.asarray(np.minimum(capped, 1))
+            return self.averaged(np.minimum(capped, 1))
         raise ValueError(f"there is no score {score['name']!r}")
 
     @property
@@ -71,8 +83,8 @@ class Setting:
     def good(self) -> np.ndarray:
         """Where a run succeeded."""
         if self.table.start is None and self.table.success is None:
-            return np.asarray(np.isfinite(self.table.losses))
-        return success(self.table, self.design["target_ratio"])
+            return self.leading(np.isfinite(self.table.losses))
+        return self.leading(success(self.table, self.design["target_ratio"]))
 
 
 def prior_weights(design: dict[str, Any]) -> np.ndarray:

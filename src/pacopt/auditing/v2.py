@@ -8,10 +8,20 @@ import numpy as np
 
 from pacopt.auditing.comparing import Disagreement, broken_rule, content, hashed
 from pacopt.auditing.formulas import FORMULAS, formula_of
-from pacopt.auditing.setting import Setting, prior_weights
+from pacopt.auditing.setting import GENERAL, Setting, prior_weights
 from pacopt.loss_table import LossTable
 
-KEYS = {"candidates", "claims", "log_weights", "score", "sources", "t_grid", "target_ratio"}
+KEYS = {"candidates", "claims", "log_weights", "score", "seeding", "sources", "t_grid", "target_ratio"}
+GROUPS = "the training groups are independent draws from the distribution of the new one; rows of one group need not be"
+DISJOINT_GROUPS = (
+    "no training group stands in the prior split or in the test split",
+    "no training instance stands in two groups, in the prior split or in the test split",
+)
+SEEDS = (
+    "seeds, derived from the root seed of the design and the content of each instance, behave as independent draws, "
+    "and a run in use has a fresh one",
+    "no two instances are one problem with another seed in its data",
+)
 #: Hexadecimal digits of a fingerprint that a design remembers.
 DIGITS = 16
 
@@ -54,7 +64,40 @@ def impossible(stored: dict[str, Any], table: LossTable) -> Disagreement | None:
     split = _known(table.provenance, "split", "allow_duplicates")
     if split is not None and split["allow_duplicates"] and not stored["separate_draws"]:
         return Disagreement("certificate.separate_draws", False, True)
-    return broken_rule(stored, rules)
+    return broken_rule(stored, rules) or _misled(design, table)
+
+
+def _marks(values: np.ndarray) -> list[Any]:
+    """Values of candidates as they are stored: an array by its shape, norm and content."""
+    if values.ndim == 1:
+        return list(values.tolist())
+    return [
+        f"{value.dtype}{list(value.shape)} of norm {np.sqrt((value.astype(float) ** 2).sum()):.4g}, "
+        f"#{hashed(np.ascontiguousarray(value).tobytes())}"
+        for value in values
+    ]
+
+
+def _misled(design: dict[str, Any], table: LossTable) -> Disagreement | None:
+    """The first group that is led by another row than the one whose lot is the smallest."""
+    seeding, columns = design["seeding"], table.columns
+    if seeding is None or columns is None or table.fingerprints is None:
+        return None
+    replicates, seen, first = seeding["replicates"], dict[bytes, int](), 0
+    if any(size % replicates for size in columns.sizes.tolist()):
+        return Disagreement("certificate.design.seeding.replicates", replicates, "the number of runs of each instance")
+    for size, lead in zip(columns.sizes.tolist(), columns.lead.tolist(), strict=True):
+        lots = []
+        for run in range(first, first + size, replicates):
+            mark = bytes(table.fingerprints[run])
+            earlier = seen.get(mark, 0)
+            seen[mark] = earlier + 1
+            text = f"{seeding['root']}\0train\0{mark.decode()}\0{earlier}\0lot"
+            lots.append((int.from_bytes(bytes.fromhex(hashed(text.encode(), size=8)), "little"), run))
+        if lead != min(lots)[1]:
+            return Disagreement("table.columns.lead", lead, min(lots)[1])
+        first += size
+    return None
 
 
 def _known(provenance: Mapping[str, Any], name: str, key: str) -> dict[str, Any] | None:
@@ -84,7 +127,7 @@ def _unused(sources: Any, table: LossTable, *, separate: bool) -> bool:
                 *(part[j : j + 1].tobytes() for part in start),
                 size=DIGITS // 2,
             )
-            for j in range(table.shape[1])
+            for j in range(table.losses.shape[1])
         ]
         before = sources["columns"]
     if separate:
@@ -94,7 +137,7 @@ def _unused(sources: Any, table: LossTable, *, separate: bool) -> bool:
 
 def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     """What the stored value should be, given its design, confidence, requirements and provenance."""
-    design = stored["design"]
+    design, columns = stored["design"], [] if table.columns is None else [table.columns.sizes, table.columns.lead]
     s = Setting(table, design, 1 - stored["confidence"])
     eligible, attained = _eligible(s, stored)
     index, q, log_q, details = _objective(s, stored, eligible)
@@ -102,7 +145,7 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         terms = np.where(q > 0, q * (log_q - np.log(s.pi)), 0.0)
     divergence = max(0.0, float(terms.sum()))
     deployed: dict[str, Any] = {
-        "hyper": {name: values[index].item() for name, values in table.candidates.items()},
+        "hyper": {name: _marks(values)[index] for name, values in table.candidates.items()},
         "index": index,
         "weight": s.pi[index],
     }
@@ -120,7 +163,7 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "attained": attained,
         "confidence": stored["confidence"],
         "deployed": deployed,
-        "design": design | {"candidates": {name: values.tolist() for name, values in table.candidates.items()}},
+        "design": design | {"candidates": {name: _marks(values) for name, values in table.candidates.items()}},
         "design_hash": hashed(json.dumps(design, sort_keys=True).encode()),
         "earlier": stored["earlier"],
         "ever_succeeded": int(s.good.any(axis=1).sum()),
@@ -130,10 +173,11 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "posterior": posterior,
         "provenance": dict(table.provenance),
         "required": stored["required"],
+        "runs": table.losses.shape[1],
         "schema": "pacopt.certificate/2",
         "sentences": stored["sentences"],  # words: `verify` compares them
         "separate_draws": stored["separate_draws"],
-        "table_hash": hashed(*(content(array) for array in (table.losses, table.start, table.success))),
+        "table_hash": hashed(*(content(array) for array in (table.losses, table.start, table.success, *columns))),
         "theorems": stored["theorems"],  # likewise
         "user_success": table.success is not None,
         "zero_starts": 0 if table.start is None else int((table.start == 0).sum()),
@@ -186,7 +230,13 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
     design, provenance = stored["design"], table.provenance
     own = [claim for claim in design["claims"] if claim["class"] in FORMULAS]
     lines = [line for claim in own for line in FORMULAS[claim["class"]].ledger(design, claim)]
-    if isinstance(provenance.get("steps"), int):
+    seeds = _known(provenance, "seeds", "replicates")
+    grouped = table.losses.shape[1] != stored["instances"] * (1 if seeds is None else seeds["replicates"])
+    if grouped:
+        lines = [("declared", GROUPS) if line == GENERAL[0] else line for line in lines]
+    if seeds is not None:
+        lines += [("declared", text) for text in SEEDS]
+    elif isinstance(provenance.get("steps"), int):
         lines.append(("declared", "the algorithm is deterministic, with this number of steps and this precision"))
     else:
         lines.append(("declared", "a candidate that is run again on an instance does the same again"))
@@ -195,7 +245,8 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
     if stored["separate_draws"]:
         lines.append(("declared", "instances that are equal are separate draws from the distribution"))
     elif _known(provenance, "split", "allow_duplicates") is not None:
-        lines.append(("checked", "no training instance stands twice, in the prior split or in the test split"))
+        twice = "no training instance stands twice, in the prior split or in the test split"
+        lines += [("checked", text) for text in (DISJOINT_GROUPS if grouped else (twice,))]
     elif design["sources"] is not None:
         lines.append(("checked", "no training instance is one of those that the design was made from"))
     given = _known(provenance, "curvature", "given")

@@ -122,7 +122,7 @@ class AbsoluteLoss(AbstractBound):
             kept = (
                 np.fmin(table.losses[rows], cap) / self.truncation.level
             )  # fmin: a NaN has failed and counts as the start
-            return log_products(kept, self.grid.points)
+            return log_products(table.averaged(kept), self.grid.points)
 
         return by_rows(table, block)
 

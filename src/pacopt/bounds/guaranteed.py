@@ -52,7 +52,7 @@ class GuaranteedConvergence(AbstractLinearBound):
             )
         # What the check lets pass is paid for: l <= (C rho + ROUNDING) l0 is what the theorem is applied to.
         rho = np.asarray(self.rho) + ROUNDING / self.constant
-        return np.stack([-table.losses.mean(axis=1), rho**2], axis=1)
+        return np.stack([-table.averaged(table.losses).mean(axis=1), rho**2], axis=1)
 
     def natural_parameters(self, lam: float, n: int) -> Float[np.ndarray, " stat"]:
         """(lambda, -lambda^2/2 C^2 S2 / N)."""

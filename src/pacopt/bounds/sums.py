@@ -20,7 +20,7 @@ _REMEMBERED: "WeakKeyDictionary[LossTable, dict[tuple[bytes, str], np.ndarray]]"
 
 def by_rows(table: LossTable, function: Callable[[slice], np.ndarray]) -> np.ndarray:
     """function(rows) for consecutive slices of rows, concatenated; NumPy lets the threads run side by side."""
-    rows, columns = table.shape
+    rows, columns = table.losses.shape
     height = max(1, BLOCK // columns)
     slices = [slice(first, min(first + height, rows)) for first in range(0, rows, height)]
     if len(slices) == 1:

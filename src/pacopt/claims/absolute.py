@@ -44,7 +44,7 @@ class Absolute(AbstractClaim):
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         """Means of the loss that the safeguarded algorithm returns."""
         returned = np.where(table.losses <= table.starts, table.losses, table.starts)
-        return np.asarray(returned.mean(axis=1))
+        return np.asarray(table.averaged(returned).mean(axis=1))
 
     def ledger(self, design: "Design") -> tuple[Assumption, ...]:
         """What is declared, word for word."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from pacopt.assumptions import Assumption, Status
+from pacopt.assumptions import IID, Assumption, Status
 from pacopt.claims.foreign import ForeignClaim
 from pacopt.provenance import Origin
 
@@ -12,24 +12,45 @@ if TYPE_CHECKING:
 DETERMINISTIC = Assumption(
     "the algorithm is deterministic, with this number of steps and this precision", Status.DECLARED
 )
+RANDOM = Assumption(
+    "seeds, derived from the root seed of the design and the content of each instance, behave as independent draws, "
+    "and a run in use has a fresh one",
+    Status.DECLARED,
+)
+NO_HIDDEN_SEEDS = Assumption("no two instances are one problem with another seed in its data", Status.DECLARED)
+GROUPS_IID = Assumption(
+    "the training groups are independent draws from the distribution of the new one; rows of one group need not be",
+    Status.DECLARED,
+)
+GROUPS_DISJOINT = Assumption("no training group stands in the prior split or in the test split", Status.CHECKED)
 REPEATABLE = Assumption("a candidate that is run again on an instance does the same again", Status.DECLARED)
 DISJOINT = Assumption("no training instance stands twice, in the prior split or in the test split", Status.CHECKED)
+DISJOINT_ROWS = Assumption(
+    "no training instance stands in two groups, in the prior split or in the test split", Status.CHECKED
+)
 SEPARATE_DRAWS = Assumption("instances that are equal are separate draws from the distribution", Status.DECLARED)
 NOT_REUSED = Assumption("no training instance is one of those that the design was made from", Status.CHECKED)
 MINIMUM = Assumption("the minimum that the problem states is the smallest loss of each instance", Status.DECLARED)
 
 
-def ledger_of(design: "Design", origin: Origin, *, separate_draws: bool, earlier: int) -> tuple[Assumption, ...]:
+def ledger_of(
+    design: "Design", origin: Origin, *, grouped: bool, separate_draws: bool, earlier: int
+) -> tuple[Assumption, ...]:
     """What the claims rest on, then what is known of the runs and of the instances; nothing twice."""
     claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
     entries = [entry for claim in claims for entry in claim.ledger(design)]
-    entries.append(DETERMINISTIC if origin.steps is not None else REPEATABLE)
+    if grouped:
+        entries = [GROUPS_IID if entry == IID else entry for entry in entries]
+    if origin.seeds is not None:
+        entries += [RANDOM, NO_HIDDEN_SEEDS]
+    else:
+        entries.append(DETERMINISTIC if origin.steps is not None else REPEATABLE)
     if origin.known_minimum:
         entries.append(MINIMUM)
     if separate_draws:
         entries.append(SEPARATE_DRAWS)
     elif origin.split is not None:
-        entries.append(DISJOINT)
+        entries += [GROUPS_DISJOINT, DISJOINT_ROWS] if grouped else [DISJOINT]
     elif design.sources is not None:
         entries.append(NOT_REUSED)
     if origin.curvature is not None and origin.curvature.given:

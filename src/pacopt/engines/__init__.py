@@ -1,1 +1,7 @@
-"""Where a candidate runs on an instance. An engine turns candidates and instances into a `LossTable`."""
+"""Where a candidate runs on an instance. To add an engine, subclass `AbstractCellEngine`: a space and `run`."""
+
+from pacopt.engines.base import AbstractEngine, Standard
+from pacopt.engines.cellwise import AbstractCellEngine, Run
+from pacopt.engines.solution import Solution
+
+__all__ = ["AbstractCellEngine", "AbstractEngine", "Run", "Solution", "Standard"]

@@ -1,11 +1,13 @@
 """A table in which hopeless candidates are given up early."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from pacopt.columns import joined
 from pacopt.errors import PacoptError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
@@ -38,39 +40,59 @@ def race(
     must not happen is that the weights of those given up are handed to the survivors: the prior keeps all candidates
     (`certify` refuses a design with fewer). Renormalised, certificates fail nearly always (`tests/theorem/mutants.py`).
     """
-    rows, columns = len(next(iter(candidates.values()))), len(instances)
-    losses, start = np.full((rows, columns), np.nan), np.empty(columns)
-    success, missing = None, np.ones((rows, columns), dtype=bool)
-    alive = np.arange(rows)
-    ends = [end for part in STAGES if (end := int(columns * part)) >= LEAST]
-    looks = []
-    for first, last in zip([0, *ends], [*ends, columns], strict=True):
+    rows, count = len(next(iter(candidates.values()))), instances.count
+    alive, looks = np.arange(rows), []
+    tables: list[LossTable] = []
+    missing: list[np.ndarray] = []
+    losses, success = np.empty((rows, 0)), None
+    ends = [end for part in STAGES if (end := int(count * part)) >= LEAST]
+    # Groups are not torn apart: the rows of so many of them.
+    cuts = [int(np.searchsorted(instances.codes, end)) for end in (0, *ends, count)]
+    for first, last in pairwise(cuts):
         try:
             part = run({name: values[alive] for name, values in candidates.items()}, instances[first:last])
         except PacoptError as error:
             where = f"In a race, counted from instance {first} on and among the {len(alive)} candidates left: "
             raise type(error)(where + error.found, error.needed, error.why, error.remedy) from error
-        cells = np.ix_(alive, np.arange(first, last))
-        losses[cells], start[first:last], missing[cells] = part.losses, part.starts, False
+        losses = np.concatenate([losses, _among(rows, alive, part.losses, np.nan)], axis=1)
         if part.success is not None:
-            success = np.zeros((rows, columns), dtype=bool) if success is None else success
-            success[cells] = part.success
-        looks.append({"instances": last, "candidates": len(alive)})
-        if last < columns:
+            before = np.empty((rows, 0), dtype=bool) if success is None else success
+            success = np.concatenate([before, _among(rows, alive, part.success, False)], axis=1)
+        tables.append(part)
+        missing.append(~np.isin(np.arange(rows), alive)[:, None] & np.ones(part.losses.shape[1], dtype=bool))
+        looks.append({"instances": sum(table.shape[1] for table in tables), "candidates": len(alive)})
+        if last < len(instances):
             so_far = LossTable(
-                losses[alive, :last], start[:last], success=None if success is None else success[alive, :last]
+                losses[alive],
+                np.concatenate([table.starts for table in tables]),
+                success=None if success is None else success[alive],
+                columns=joined([table.columns for table in tables]),
             )
             kept = survivors(so_far.safeguarded(), so_far.successes(target_ratio))
             alive = alive[_filled(kept, so_far.safeguarded().mean(axis=1), rows)]
+    cells = np.concatenate(missing, axis=1)
     return LossTable(
         losses=losses,
-        start=start,
+        start=np.concatenate([table.starts for table in tables]),
         candidates=candidates,
         success=success,
-        missing=missing if missing.any() else None,
+        missing=cells if cells.any() else None,
         provenance=dict(provenance or {}) | {"race": looks},
-        fingerprints=instances.fingerprints,
+        fingerprints=_fingerprints(tables),
+        columns=joined([table.columns for table in tables]),
     )
+
+
+def _fingerprints(tables: list[LossTable]) -> np.ndarray | None:
+    known = [table.fingerprints for table in tables if table.fingerprints is not None]
+    return np.concatenate(known) if len(known) == len(tables) else None
+
+
+def _among(rows: int, alive: np.ndarray, values: np.ndarray, blank: Any) -> np.ndarray:
+    """Numbers of those that were run, in their rows among all candidates."""
+    found = np.full((rows, values.shape[1]), blank, dtype=values.dtype)
+    found[alive] = values
+    return found
 
 
 def survivors(

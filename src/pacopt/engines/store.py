@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pacopt.engines.traced.tabulation import Tabulation, Tile
+from pacopt.engines.work import Tile, Work
 from pacopt.errors import StorageError
 from pacopt.support.arrays import load_npz, save_npz
 from pacopt.support.interrupts import heed
@@ -25,11 +25,11 @@ class Checkpoint:
 
     directory: Path
 
-    def tiles(self, work: Tabulation) -> Iterator[Tile]:
+    def tiles(self, work: Work) -> Iterator[Tile]:
         """The tiles of a table: those that are stored, then the others, each stored as soon as it is finished."""
         folder = self._folder(work.job)
         stored: list[int] = []
-        for first in work.tiling:
+        for first in work.layout:
             heed()
             tile = _read(folder / f"{first}.npz", work, first)
             if tile is not None:
@@ -37,14 +37,14 @@ class Checkpoint:
                     self._compare(tile, work)
                 stored.append(first)
                 yield tile
-        if len(stored) < len(work.tiling):
+        if len(stored) < len(work.layout):
             for tile in work.tiles(skip=stored):
                 _write(folder / f"{tile.first}.npz", tile)
                 yield tile
 
-    def _compare(self, tile: Tile, work: Tabulation) -> None:
+    def _compare(self, tile: Tile, work: Work) -> None:
         """Refuse stored tiles if one of them does not come out the same when it is run again."""
-        again = next(iter(work.tiles(skip=[first for first in work.tiling if first != tile.first])))
+        again = next(iter(work.tiles(skip=[first for first in work.layout if first != tile.first])))
         same = np.array_equal(tile.losses, again.losses, equal_nan=True) and np.array_equal(tile.start, again.start)
         if tile.success is not None and again.success is not None:
             same = same and np.array_equal(tile.success, again.success)
@@ -96,7 +96,7 @@ def _write(path: Path, tile: Tile) -> None:
         ) from error
 
 
-def _read(path: Path, work: Tabulation, first: int) -> Tile | None:
+def _read(path: Path, work: Work, first: int) -> Tile | None:
     """A stored tile; None if there is none, or one that an accident has damaged or put in another's place."""
     try:
         arrays = load_npz(path)
@@ -110,6 +110,4 @@ def _read(path: Path, work: Tabulation, first: int) -> Tile | None:
         )
     except (FileNotFoundError, StorageError, KeyError, ValueError):
         return None
-    columns = min(work.tiling.span, work.tiling.columns - first)
-    whole = tile.losses.shape == (work.tiling.rows, columns, len(work.cell.at)) and tile.start.shape == (columns,)
-    return tile if whole and (tile.job, tile.first) == (work.job, first) else None
+    return tile if tile.job == work.job and work.layout.fits(tile, first) else None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.space import Domain
+from pacopt.support.values import keys
 
 #: Runs candidates, given by name, on instances.
 Run = Callable[[Mapping[str, np.ndarray], Instances], LossTable]
@@ -40,7 +42,7 @@ class Trials:
     min_success: float | None = None
     standard: Mapping[str, float] | None = None
     seed: int = 0
-    _remembered: dict[tuple[float, ...], tuple[LossTable, int]] = field(default_factory=dict, init=False, repr=False)
+    _remembered: dict[tuple[Any, ...], tuple[LossTable, int]] = field(default_factory=dict, init=False, repr=False)
 
     def table(self, candidates: Mapping[str, np.ndarray]) -> LossTable:
         """The candidates on all instances of the prior split."""
@@ -54,6 +56,7 @@ class Trials:
         return LossTable(
             losses=np.stack([table.losses[row] for table, row in rows]),
             start=rows[0][0].start,
+            columns=rows[0][0].columns,
             candidates=candidates,
             success=np.stack([table.success[row] for table, row in rows if table.success is not None])
             if verdicts
@@ -75,7 +78,7 @@ class Trials:
             certified = ClopperPearson().lower(np.array([float(middle)]), self.train, np.zeros(1), level)[0]
             low, high = (low, middle) if certified >= self.min_success else (middle, high)
         frequency = high / self.train
-        return min(1.0, frequency + sqrt(frequency * (1 - frequency) / max(1, len(self.instances))))
+        return min(1.0, frequency + sqrt(frequency * (1 - frequency) / max(1, self.instances.count)))
 
     def share(self, name: str) -> float:
         """The part of epsilon that the claim of this name has."""
@@ -84,10 +87,11 @@ class Trials:
     def need_instances(self, parts: int = 1) -> None:
         """Refuse a prior split that is too small to tell whether a candidate succeeds as often as it should."""
         least = 1 if self.min_success is None else ceil(1 / (1 - min(self.min_success, 1 - 1e-9)) - 1e-6)
-        if len(self.instances) < parts * least:
+        if self.instances.count < parts * least:
             asked = "" if self.min_success is None else f", and min_success is {self.min_success}"
+            what = "instances" if self.instances.groups is None else "groups"
             raise PriorError(
-                f"The prior split has {len(self.instances)} instances{asked}.",
+                f"The prior split has {self.instances.count} {what}{asked}.",
                 f"At least {parts * least} are needed.",
                 "Candidates are chosen on the prior split; with fewer instances one failure more or less decides "
                 "whether a candidate seems to succeed as often as was asked for.",
@@ -98,6 +102,8 @@ class Trials:
     def t_grid(self, prior: DiscreteMeasure) -> Grid:
         """Betting fractions for the heaviest of the candidates that were run here; the default grid if none was."""
         keys = self._keys(prior.support)
+        if len(prior) == 1 and len(self.instances):
+            self.table(prior.support)  # one candidate that was given: the prior split has nothing else to do
         known = [i for i, key in enumerate(keys) if key in self._remembered]
         if not known:
             return default_t_grid()
@@ -107,5 +113,5 @@ class Trials:
         price = -float(log_weights[favourite]) - np.log(self.epsilon * self.claims[0].share)
         return informed_grid(best_fraction(z[favourite], train=self.train, price=price))
 
-    def _keys(self, candidates: Mapping[str, np.ndarray]) -> list[tuple[float, ...]]:
-        return list(zip(*(np.asarray(candidates[name]).tolist() for name in sorted(candidates)), strict=True))
+    def _keys(self, candidates: Mapping[str, np.ndarray]) -> list[tuple[Any, ...]]:
+        return keys(candidates, sorted(candidates))

@@ -24,6 +24,7 @@ MIDDLE, HEAVY = (5, 95), 1e-4
 class Candidates:
     """Values and weights, certified bounds, the deployed one, and the textbook's hyperparameters if there are any.
 
+    `values` are those that an axis can show; an array has none.
     `chosen` is what the deployed one is called. `bounds` are those of each claim whose code is at hand, by its name.
     `level` is what was asked for and attained of the claim that is traded against the objective, or else the number of
     the deployed candidate; None where the design has no such claim.
@@ -54,7 +55,7 @@ class Candidates:
             text = c.design[REQUIRED].shown(level)
         return Candidates(
             design=c.design,
-            values=source.table.candidates,
+            values={name: values for name, values in source.table.candidates.items() if values.ndim == 1},
             prior=c.design.prior.weights,
             posterior=np.asarray(c.posterior.weights),
             bounds=bounds,
@@ -143,4 +144,6 @@ class Candidates:
 
 def _decades(source: Reported) -> dict[str, bool]:
     """Which hyperparameters were looked for in decades, where a search says so."""
-    return {name: interval.log for name, interval in source.origin.domain.items()} if source.learned else {}
+    return (
+        {name: getattr(space, "log", False) for name, space in source.origin.domain.items()} if source.learned else {}
+    )

@@ -13,6 +13,7 @@ from pacopt.comparison import Comparison, Row
 from pacopt.design import Design
 from pacopt.scores import Ratio
 from pacopt.support.rounding import PERCENT, percentage
+from pacopt.support.values import short
 
 #: Whole numbers below this one are written out.
 WRITTEN_OUT = 1e6
@@ -75,7 +76,7 @@ def value_text(value: Any) -> str:
     ['0.1235', '12345', '20', 'True', 'dual simplex']
     """
     if not isinstance(value, float):
-        return f"{value}"
+        return short(value)
     return f"{value:.0f}" if value.is_integer() and abs(value) < WRITTEN_OUT else f"{value:.4g}"
 
 
@@ -84,9 +85,11 @@ def hyper_text(hyper: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value_text(value)}" for name, value in hyper.items())
 
 
-def solve_line(hyper: Mapping[str, Any]) -> str:
-    """The Python that runs a candidate on an instance, with all digits."""
-    return f"learned.solve(instance, {dict(hyper)!r})"
+def solve_line(hyper: Mapping[str, Any], candidate: int) -> str:
+    """The Python that runs a candidate on an instance, with all digits, or by its number if it has arrays."""
+    arrays = any(isinstance(value, np.ndarray) for value in hyper.values())
+    chosen = f"learned.table.hyper({candidate})" if arrays else repr(dict(hyper))
+    return f"learned.solve(instance, {chosen})"
 
 
 def standard_row(comparison: Comparison | None) -> Row | None:

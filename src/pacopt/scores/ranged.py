@@ -66,7 +66,7 @@ class Ranged(AbstractScore):
         """min(l / top, 1); 1 for a run that failed."""
         losses = table.losses[rows]
         z: np.ndarray = np.where(np.isfinite(losses), np.minimum(losses / self.top, 1.0), 1.0)
-        return z
+        return table.averaged(z)
 
     def on_success(self, target_ratio: float) -> float:
         """1: success says nothing about the size of the loss."""

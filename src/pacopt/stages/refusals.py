@@ -10,21 +10,14 @@ from typing import Any
 import numpy as np
 
 from pacopt.bounds.informed import FAVOURITE
-from pacopt.errors import DesignError, PacoptError, PriorError, SplitError
+from pacopt.errors import DesignError, PacoptError, PriorError
 from pacopt.instances import Instances
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
 
 
-def checked_seed(split: Any, seed: Any, progress: Any) -> int:
-    """The seed; what is no split, no seed and no progress is refused."""
-    if not isinstance(split, Split):
-        raise SplitError(
-            f"An object of type {type(split).__name__} was given.",
-            "Instances divided into prior, train and test are needed.",
-            "Candidates have to be chosen on other instances than those that certify them.",
-            "Use pacopt.split(instances, prior=200, train=1000, test=200, seed=0).",
-        )
+def checked_seed(seed: Any, progress: Any) -> int:
+    """The seed; what is no seed and no progress is refused."""
     if not is_whole(seed) or seed >= 2**31:
         raise PriorError(f"seed is {seed!r}.", "A seed is a whole number from 0 to 2^31 - 1.", "", "Use seed=0.")
     if progress is not None and not callable(progress):

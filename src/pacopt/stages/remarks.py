@@ -6,7 +6,7 @@ import numpy as np
 
 from pacopt.comparison import Comparison, Curves, times
 from pacopt.provenance import Origin
-from pacopt.space import Domain
+from pacopt.space import Domain, Interval
 
 #: A mean ratio above the first that fell by less than to this part in the last half of the steps has come to a stop.
 PLATEAU = 0.01, 0.98
@@ -19,6 +19,11 @@ def remarks_on(
 ) -> tuple[str, ...]:
     """Warnings: a value at the edge of its domain, a loss that stopped far from 0, failed runs, a better textbook."""
     found = _edges(hyper, origin.domain)
+    if not origin.seeds_matter:
+        found.append(
+            "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key; if it is not "
+            "random, derive it from pacopt.AbstractAlgorithm"
+        )
     if curves is not None and not origin.known_minimum:
         found += _plateau(curves)
     if comparison is not None:
@@ -29,6 +34,8 @@ def remarks_on(
 def _edges(hyper: Mapping[str, float], domain: Domain) -> list[str]:
     found = []
     for name, interval in domain.items():
+        if not isinstance(interval, Interval):
+            continue  # the ends of a range of whole numbers are values like others, and so are those of a choice
         part, least = interval.position(hyper[name]), interval.low == 0 and not interval.log
         if part > 1 - EDGE or (part < EDGE and not least):
             found.append(

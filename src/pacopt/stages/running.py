@@ -9,16 +9,15 @@ import numpy as np
 
 from pacopt.claims import AbstractClaim
 from pacopt.claims.standard import REQUIRED
-from pacopt.design import Design
+from pacopt.design import Design, Seeding
+from pacopt.engines.base import AbstractEngine
 from pacopt.engines.racing import race
-from pacopt.engines.traced.engine import Traced
-from pacopt.engines.traced.reading import as_seen
+from pacopt.engines.store import Checkpoint
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.trials import Trials
 from pacopt.sources import Sources
-from pacopt.space import Domain
 from pacopt.splits import Split
 from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable
 from pacopt.support.interrupts import heed
@@ -31,24 +30,19 @@ StageProgress = Callable[[str, int, int], None]
 class Stages:
     """An engine on a split, with everything of the design that is fixed before candidates are known."""
 
-    engine: Traced
+    engine: AbstractEngine
     split: Split
-    domain: Domain
+    seeding: Seeding | None
     target_ratio: float
     claims: tuple[AbstractClaim, ...]
     epsilon: float
     progress: StageProgress | None = None
-
-    def view(self) -> Callable[[Instances], Instances]:
-        """Instances as the runs see them; raises what can be raised before anything runs."""
-        middle = {name: interval.at(np.array([0.5])) for name, interval in self.domain.items()}
-        first = self.engine.prepare(middle, self.split.train)
-        return partial(as_seen, first.cell, middle, dtype=first.dtype)
+    store: Checkpoint | None = None
 
     def refuse_unreachable(self, wanted: float | None, weight: float) -> None:
         """Refuse a success probability that a candidate of this weight cannot have if all of its runs succeed."""
         share = next(claim.share for claim in self.claims if claim.name == REQUIRED)
-        refuse_unreachable(wanted, len(self.split.train), self.epsilon * share, weight)
+        refuse_unreachable(wanted, self.split.train.count, self.epsilon * share, weight)
 
     def trials(
         self, guard: TrainingGuard, wanted: float | None, standard: Mapping[str, float] | None, seed: int
@@ -58,15 +52,15 @@ class Stages:
         def run_prior(candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
             if instances is not self.split.prior:
                 with named("prior"):
-                    self.engine.prepare(candidates, instances)  # what cannot be run cannot be compared either
+                    self.engine.check(candidates, instances)  # what cannot be run cannot be compared either
                 guard.refuse(instances)
             return self.run("prior", candidates, instances)
 
         return Trials(
             run_prior,
             self.split.prior,
-            self.domain,
-            train=len(self.split.train),
+            self.engine.space,
+            train=self.split.train.count,
             epsilon=self.epsilon,
             claims=self.claims,
             target_ratio=self.target_ratio,
@@ -84,6 +78,7 @@ class Stages:
             self.target_ratio,
             claims=self.claims,
             sources=None if separate else Sources.of_instances(self.split.prior.fingerprints),
+            seeding=self.seeding,
         )
 
     def training_table(self, design: Design, *, racing: bool, curvature: Mapping[str, Any] | None) -> LossTable:
@@ -91,9 +86,8 @@ class Stages:
         candidates, train = design.prior.support, self.split.train
         about = {"curvature": None if curvature is None else dict(curvature), "split": described_split(self.split)}
         if racing:
-            work = self.engine.prepare(candidates, train)
             run = partial(self.run, "train")
-            provenance = {**work.provenance, **about}
+            provenance = {**self.engine.provenance(candidates, train), **about}
             return race(run, candidates, train, target_ratio=self.target_ratio, provenance=provenance)
         table = self.run("train", candidates, train)
         return replace(table, provenance={**table.provenance, **about})
@@ -103,11 +97,15 @@ class Stages:
         heed()
         with named(part):
             progress = None if self.progress is None else partial(self.progress, part)
-            return self.engine.table(candidates, instances, progress)
+            return self.engine.table(candidates, instances, progress, self.store)
 
 
 def described_split(split: Split) -> dict[str, Any]:
     """The sizes and fingerprints of the parts, as a JSON value."""
     parts = {"prior": split.prior, "train": split.train, "test": split.test}
-    sizes = {name: {"instances": len(part), "fingerprint": part.fingerprint} for name, part in parts.items()}
+    sizes: dict[str, Any] = {
+        name: {"instances": len(part), "fingerprint": part.fingerprint}
+        | ({} if part.groups is None else {"groups": part.count})
+        for name, part in parts.items()
+    }
     return sizes | {"allow_duplicates": split.allow_duplicates}

@@ -8,6 +8,7 @@ import numpy as np
 
 from pacopt.errors import TableError
 from pacopt.support.arrays import frozen
+from pacopt.support.values import ONLY
 
 
 def refuse_bad_losses(losses: np.ndarray, start: np.ndarray | None, *, first_instance: int = 0) -> None:
@@ -114,11 +115,11 @@ def named_candidates(candidates: Mapping[str, Any], rows: int) -> dict[str, np.n
         )
     named = {name: _candidate_values(f"candidates[{name!r}]", values) for name, values in sorted(candidates.items())}
     for name, values in named.items():
-        if values.shape != (rows,):
+        if values.shape[:1] != (rows,):
             raise TableError(
                 f"candidates[{name!r}] has shape {values.shape}, and the table has {rows} rows.",
-                f"Each hyperparameter has one value for each candidate: shape ({rows},).",
+                f"Each hyperparameter has one value for each candidate: shape ({rows},), or ({rows}, ...) for arrays.",
                 "Otherwise a row would be certified under another candidate's name.",
                 "Pass the candidates in the order of the rows.",
             )
-    return named or {"candidate": frozen(np.arange(rows, dtype=np.float64))}
+    return named or {ONLY: frozen(np.arange(rows, dtype=np.float64))}

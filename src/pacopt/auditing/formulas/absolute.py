@@ -13,6 +13,7 @@ def _wealth(s: Setting, claim: dict[str, Any]) -> np.ndarray:
     level = claim["settings"]["truncation"]["level"]
     capped = np.where(np.isnan(s.table.losses), np.inf, s.table.losses)
     capped = np.minimum(np.minimum(capped, s.table.starts), level) / level
+    capped = s.averaged(capped)
     return np.stack([np.log1p(-fraction * capped).sum(axis=1) for fraction in s.t], axis=1)
 
 

@@ -1,6 +1,6 @@
 """One cell of the table: one candidate on one instance, as a traced function."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from pacopt.algorithms.base import AbstractAlgorithm, Hyper, State
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm, State
+from pacopt.engines.traced.nesting import nested
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, Instance, Objective, Point
 
 #: A float64 loss below its known minimum by at most this much of the start loss is a rounding error and counts as zero;
@@ -21,7 +22,10 @@ UNROLL = 2
 
 #: A user's verdict on the final point of a run.
 Success = Callable[[Any, Any], Any]
-Step = Callable[[State], State]
+Step = Callable[[State, Any], State]
+#: The arrays of one candidate by their names, and the seed of a run: two words of 32 bits.
+Values = Mapping[str, Any]
+Seed = Any
 LossAt = Callable[[State], Float[Array, ""]]
 
 
@@ -41,6 +45,13 @@ class Cell(eqx.Module):
     steps: int = eqx.field(static=True)
     at: tuple[int, ...] = eqx.field(static=True)
     success: Success | None = eqx.field(static=True)
+    #: Hyperparameters that are choices, which a run knows while it is traced.
+    chosen: tuple[tuple[str, Any], ...] = eqx.field(static=True, default=())
+
+    @property
+    def random(self) -> bool:
+        """Whether runs draw random numbers."""
+        return isinstance(self.algorithm, AbstractStochasticAlgorithm)
 
     def start_point(self, instance: Instance) -> Point:
         """The start, as arrays."""
@@ -51,14 +62,22 @@ class Cell(eqx.Module):
         loss = jnp.asarray(self.problem.loss(self.start_point(instance), instance))
         return loss, self._above_minimum(loss, loss, instance)[0]
 
-    def __call__(self, hyper: Hyper, instance: Instance, start_loss: Float[Array, ""]) -> Outcome:
+    def __call__(self, values: Values, instance: Instance, start_loss: Float[Array, ""], seed: Seed) -> Outcome:
         """Run the candidate on the instance, whose loss at the start is known already."""
-        return self.run(hyper, instance, start_loss)[1]
+        return self.run(values, instance, start_loss, seed)[1]
 
-    def run(self, hyper: Hyper, instance: Instance, start_loss: Float[Array, ""]) -> tuple[Point, Outcome]:
+    def hyper(self, values: Values) -> dict[str, Any]:
+        """The hyperparameters as the algorithm sees them, from the arrays of one candidate and the choices."""
+        return nested(self.algorithm, dict(values) | dict(self.chosen))
+
+    def run(
+        self, values: Values, instance: Instance, start_loss: Float[Array, ""], seed: Seed
+    ) -> tuple[Point, Outcome]:
         """The final point of the run, and what remains of it."""
-        objective = Objective(self.problem, instance)
-        start = self.start_point(instance)
+        objective, hyper = Objective(self.problem, instance), self.hyper(values)
+        start, algorithm = self.start_point(instance), self.algorithm
+        # Seeds belong to instances and not to candidates: random numbers are drawn once for all of these.
+        root = jax.random.wrap_key_data(seed) if self.random else None
 
         def loss_at(state: State) -> Float[Array, ""]:
             """The loss; exactly that of the start if the run is there, though a batch may round it differently."""
@@ -66,29 +85,36 @@ class Cell(eqx.Module):
             there = [jnp.all(a == b) for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(start), strict=True)]
             return jnp.where(jnp.all(jnp.stack(there)), start_loss, objective.loss(x))
 
-        def step(state: State) -> State:
-            return self.algorithm.step(state, hyper, objective)
+        def keys(number: Any) -> tuple[Any, ...]:
+            return () if root is None else (jax.random.fold_in(root, number),)
 
-        state = jax.tree.map(jnp.asarray, self.algorithm.init(start, hyper, objective))
+        def step(state: State, number: Any) -> State:
+            return algorithm.step(state, hyper, objective, *keys(number))
+
+        state = jax.tree.map(jnp.asarray, algorithm.init(start, hyper, objective, *keys(0)))
         state, losses = (self._final if self.at == (self.steps,) else self._recorded)(state, step, loss_at)
         x = self.algorithm.read(state)
         success = True if self.success is None else self.success(x, instance)
         return x, Outcome(*self._above_minimum(losses, start_loss, instance), jnp.asarray(success))
 
     def _final(self, state: State, step: Step, loss_at: LossAt) -> tuple[State, Float[Array, "1"]]:
-        state, _ = jax.lax.scan(lambda state, _: (step(state), None), state, None, length=self.steps, unroll=UNROLL)
+        numbers = jnp.arange(1, self.steps + 1) if self.random else None
+        state, _ = jax.lax.scan(
+            lambda state, number: (step(state, number), None), state, numbers, length=self.steps, unroll=UNROLL
+        )
         return state, loss_at(state)[None]
 
     def _recorded(self, state: State, step: Step, loss_at: LossAt) -> tuple[State, Float[Array, " step"]]:
-        def record(carry: tuple[State, Array], slot: Array) -> tuple[tuple[State, Array], None]:
-            state, losses = step(carry[0]), carry[1]
+        def record(carry: tuple[State, Array], place: tuple[Array, Array]) -> tuple[tuple[State, Array], None]:
+            slot, number = place
+            state, losses = step(carry[0], number), carry[1]
             losses = jax.lax.cond(slot >= 0, lambda: losses.at[slot].set(loss_at(state)), lambda: losses)
             return (state, losses), None
 
         slots = jnp.full(self.steps + 1, -1).at[jnp.asarray(self.at)].set(jnp.arange(len(self.at)))
         # Every slot is overwritten but that of step 0.
         losses = jnp.full(len(self.at), loss_at(state))
-        (state, losses), _ = jax.lax.scan(record, (state, losses), slots[1:])
+        (state, losses), _ = jax.lax.scan(record, (state, losses), (slots[1:], jnp.arange(1, self.steps + 1)))
         return state, losses
 
     def _above_minimum(self, loss: Array, start_loss: Array, instance: Instance) -> tuple[Array, Array]:

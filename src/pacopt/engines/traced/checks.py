@@ -9,13 +9,15 @@ import numpy as np
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines.traced.cell import Cell
+from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import shape_of
 from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Objective
-from pacopt.space import Domain, Interval
+from pacopt.space import AbstractSpace, Whole
 from pacopt.support.arrays import frozen
 from pacopt.support.numbers import is_whole
+from pacopt.support.values import ONLY, short
 
 
 def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
@@ -39,27 +41,6 @@ def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
             "",
             "Check how the instances were split.",
         )
-
-
-def checked_domain(algorithm: AbstractAlgorithm) -> Domain:
-    """Where the hyperparameters of an algorithm are looked for."""
-    domain = type(algorithm).hyperparameters
-    if not isinstance(domain, Mapping) or not domain or not all(isinstance(i, Interval) for i in domain.values()):
-        raise AlgorithmError(
-            f"{type(algorithm).__name__}.hyperparameters is {domain!r}.",
-            "Each hyperparameter has a name and an Interval.",
-            "It says where good values are looked for.",
-            'Write hyperparameters = {"step_size": pacopt.Interval(1e-6, 1.0, log=True)}.',
-        )
-    for name in domain:
-        if not isinstance(name, str) or not name.isprintable() or not name.strip() or "\\" in name:
-            raise AlgorithmError(
-                f"{type(algorithm).__name__} has a hyperparameter named {name!r}.",
-                "A name is a text that can be printed, without backslashes.",
-                "It stands in statements and reports.",
-                "Rename it.",
-            )
-    return domain
 
 
 def check_success(success: Any) -> None:
@@ -86,62 +67,86 @@ def checked_steps(steps: Any) -> int:
 
 
 def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The candidates as one float64 array for each hyperparameter; a single number stands for one candidate."""
-    declared = type(algorithm).hyperparameters
-    name = type(algorithm).__name__
-    for value, meaning in ((declared, f"{name}.hyperparameters"), (candidates, "The candidates")):
-        if not isinstance(value, Mapping):
-            raise CandidatesError(
-                f"{meaning} are a {type(value).__name__}.",
-                "Hyperparameters go by their names.",
-                "",
-                'Use a mapping such as {"step_size": [0.1, 0.2]}, one array for each.',
-            )
-    for unknown in candidates.keys() - declared.keys():
+    """The candidates as one array for each hyperparameter; a single value stands for one candidate.
+
+    An algorithm without hyperparameters has one candidate, which is called 0.
+    """
+    declared, name = flat_space(algorithm), type(algorithm).__name__
+    if not isinstance(candidates, Mapping):
+        raise CandidatesError(
+            f"The candidates are a {type(candidates).__name__}.",
+            "Hyperparameters go by their names.",
+            "",
+            'Use a mapping such as {"step_size": [0.1, 0.2]}, one array for each.',
+        )
+    if not declared:
+        return _the_only_one(name, candidates)
+    given = flattened(algorithm, candidates)
+    for unknown in given.keys() - declared.keys():
         raise CandidatesError(
             f"{name} has no hyperparameter {unknown!r}.",
             f"Its hyperparameters are {', '.join(declared)}.",
             "A value that is never read would be certified as if it mattered.",
             f"For {unknown!r}: {suggest(unknown, declared)}",
         )
-    for absent in declared.keys() - candidates.keys():
+    for absent in declared.keys() - given.keys():
         raise CandidatesError(
             f"The candidates have no values for {absent!r}.",
             f"{name} needs {', '.join(declared)}.",
             "",
             f"Add {absent!r}, constant if it is not to be learned.",
         )
-    arrays = {key: np.atleast_1d(_numbers(key, candidates[key])) for key in declared}
-    shapes = {key: array.shape for key, array in arrays.items()}
-    if len(set(shapes.values())) != 1 or any(array.ndim != 1 or not array.size for array in arrays.values()):
+    arrays = {key: _values(key, given[key], space) for key, space in declared.items()}
+    lengths = {key: array.shape for key, array in arrays.items()}
+    if len({shape[:1] for shape in lengths.values()}) != 1 or any(not array.size for array in arrays.values()):
         raise CandidatesError(
-            f"The candidates have shapes {shapes}.",
-            "Each hyperparameter is a list of numbers, one for each candidate, at least one.",
+            f"The candidates have shapes {lengths}.",
+            "Each hyperparameter has one value for each candidate, at least one.",
             "Candidate i consists of the i-th value of each.",
             "For a grid use numpy.meshgrid(...) and flatten.",
         )
-    for key, array in arrays.items():
-        bad = np.flatnonzero(~np.isfinite(array))
-        if len(bad):
-            raise CandidatesError(
-                f"{key} of candidate {bad[0]} is {array[bad[0]]}.",
-                "Hyperparameters are finite numbers.",
-                "",
-                "Remove it.",
-            )
     return {key: frozen(array) for key, array in arrays.items()}
 
 
-def _numbers(key: str, values: Any) -> np.ndarray:
+def _the_only_one(name: str, candidates: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    if candidates.keys() - {ONLY} or np.size(candidates.get(ONLY, 0)) != 1:
+        raise CandidatesError(
+            f"{name} has no hyperparameters, and candidates were given: {', '.join(candidates)}.",
+            "There is one candidate, the algorithm itself.",
+            "",
+            "Pass {}.",
+        )
+    return {ONLY: frozen(np.zeros(1))}
+
+
+def _values(key: str, values: Any, space: AbstractSpace) -> np.ndarray:
+    """The values of one hyperparameter, checked by its space."""
     try:
         array = np.asarray(values)
     except ValueError:
         array = np.asarray(None)
-    if array.dtype.kind not in "fiu" and array.size:
+    if array.ndim == len(space.shape):
+        array = array[None]
+    if space.static or (array.dtype.kind in "iu" and isinstance(space, Whole)):
+        array = array if array.dtype.kind not in "iu" else array.astype(np.int64)
+    elif array.dtype.kind in "fiu":
+        array = array.astype(np.float64)
+    if not space.holds(array):
         raise CandidatesError(
-            f"The values of {key!r} are of type {array.dtype}.", "They are real numbers.", "", "Pass a list of floats."
+            f"The values of {key!r} are of type {array.dtype} and of shape {list(array.shape)}.",
+            f"They are values of {space!r}, one for each candidate.",
+            "",
+            "Correct them, or the space of the algorithm.",
         )
-    return array.astype(np.float64)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        bad = int(np.argmin(np.isfinite(array.reshape(len(array), -1)).all(axis=1)))
+        raise CandidatesError(
+            f"{key} of candidate {bad} is {short(array[bad] if array.ndim > 1 else float(array[bad]))}.",
+            "Hyperparameters are finite numbers.",
+            "",
+            "Remove it.",
+        )
+    return array
 
 
 def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
@@ -158,10 +163,10 @@ def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
     return tuple(int(step) for step in recorded)
 
 
-def state_of(cell: Cell, hyper: Any, instance: Any, dtype: np.dtype[Any]) -> list[jax.ShapeDtypeStruct]:
+def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> list[jax.ShapeDtypeStruct]:
     """The arrays that one run carries, found without running it; raises if problem and algorithm do not fit."""
     problem, algorithm = cell.problem, cell.algorithm
-    objective = Objective(problem, instance)
+    objective, hyper = Objective(problem, instance), cell.hyper(values)
 
     def shape(error: type[PacoptError], method: Any, *arguments: Any, given: Any = (), note: str = "") -> Any:
         """Only `arguments` are traced; the plain fields of a problem stay what they are."""
@@ -185,8 +190,9 @@ def state_of(cell: Cell, hyper: Any, instance: Any, dtype: np.dtype[Any]) -> lis
     if isinstance(problem, AbstractKnownMinimum):
         _refuse_no_number(problem.minimum, shape(ProblemError, problem.minimum, instance), dtype)
 
-    state = shape(AlgorithmError, algorithm.init, x, given=(hyper, objective))
-    after = shape(AlgorithmError, algorithm.step, state, given=(hyper, objective))
+    key = (jax.random.key(0),) if cell.random else ()
+    state = shape(AlgorithmError, algorithm.init, x, given=(hyper, objective, *key))
+    after = shape(AlgorithmError, algorithm.step, state, given=(hyper, objective, *key))
     _refuse_change(f"{type(algorithm).__name__}.step", "the state it was given", state, after)
     point = shape(AlgorithmError, algorithm.read, state)
     _refuse_change(f"{type(algorithm).__name__}.read", "a point like the start", x, point)

@@ -1,89 +1,201 @@
 """Tables and curves for problems and algorithms that JAX can trace."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm
+from pacopt.engines.base import AbstractEngine, Candidates, Standard
+from pacopt.engines.description import candidates_hash, stored
+from pacopt.engines.solution import Solution
 from pacopt.engines.store import Checkpoint
 from pacopt.engines.traced.cell import Cell, Success
+from pacopt.engines.traced.checks import checked_candidates
+from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import working_type
-from pacopt.engines.traced.solving import Solution, solve
-from pacopt.engines.traced.tabulation import Progress, Tabulation, Tile
+from pacopt.engines.traced.reading import as_seen
+from pacopt.engines.traced.solving import solve
+from pacopt.engines.traced.standard import standard_of
+from pacopt.engines.traced.tabulation import Tabulation, traced_values
+from pacopt.engines.work import Progress, collect
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
+from pacopt.space import Domain
 from pacopt.support.interrupts import heeded
+from pacopt.support.values import keys
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Traced:
-    """A problem and an algorithm that JAX can trace, the number of steps, the precision: all that determines a run.
-
-    With a `checkpoint`, finished tiles are stored there, and those that are stored are not run again.
-    """
+class Traced(AbstractEngine):
+    """A problem and an algorithm that JAX can trace, the number of steps, the precision: all that determines a run."""
 
     problem: AbstractProblem
     algorithm: AbstractAlgorithm
-    steps: int
+    length: int
     dtype: npt.DTypeLike = np.float64
-    success: Success | None = None
-    checkpoint: Checkpoint | None = None
+    success: Success | None = field(default=None)
+
+    @property
+    def space(self) -> Domain:
+        """The spaces of the algorithm; each array of a pytree has one of its own."""
+        return flat_space(self.algorithm)
+
+    @property
+    def random(self) -> bool:
+        """Whether the algorithm draws random numbers."""
+        return isinstance(self.algorithm, AbstractStochasticAlgorithm)
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of a run."""
+        return self.length
 
     @property
     def precision(self) -> np.dtype[Any]:
         """The number type of a run."""
         return working_type(self.dtype)
 
-    def prepare(
-        self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, at: Iterable[int] | None = None
-    ) -> Tabulation:
-        """The work to be done for a table; everything that can be refused without running is refused here."""
+    def prepare(self, candidates: Candidates, instances: Instances, at: Iterable[int] | None = None) -> Tabulation:
+        """The work to be done for candidates with the same choices; what can be refused beforehand is refused."""
         return Tabulation.prepare(
             self.problem,
             self.algorithm,
             candidates,
             instances,
-            steps=self.steps,
+            steps=self.length,
             dtype=self.dtype,
             success=self.success,
             at=at,
         )
 
+    def check(self, candidates: Candidates, instances: Instances) -> None:
+        """Raise what can be raised before anything runs."""
+        for _, work in self._parts(candidates, instances, None):
+            del work
+
+    def provenance(self, candidates: Candidates, instances: Instances) -> dict[str, Any]:
+        """What determines a table: code, candidates, instances, precision, versions."""
+        values = checked_candidates(self.algorithm, candidates)
+        first = self.prepare({name: array[:1] for name, array in values.items()}, instances)
+        return {**first.provenance, "candidates": candidates_hash(values)}
+
     @heeded()
     def table(
-        self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, progress: Progress | None = None
+        self,
+        candidates: Candidates,
+        instances: Instances,
+        progress: Progress | None = None,
+        store: Checkpoint | None = None,
     ) -> LossTable:
         """Every candidate on every instance."""
-        work = self.prepare(candidates, instances)
-        return work.table(self._tiles(work), progress)
+        return self._run(candidates, instances, None, progress, store)[0]
 
     @heeded()
     def curves(
-        self, candidates: Mapping[str, npt.ArrayLike], instances: Instances, at: Iterable[int]
-    ) -> tuple[LossTable, Float[np.ndarray, "hyper instance step"]]:
+        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None
+    ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]]:
         """The table, and the losses at some steps on the way, of which the last one is the end."""
-        work = self.prepare(candidates, instances, at)
-        collected = work.collect(self._tiles(work))
-        return work.final(collected), collected.losses
+        return self._run(candidates, instances, tuple(at), None, store)
 
-    def solve(self, hyper: Mapping[str, float], instance: Mapping[str, Any]) -> Solution:
+    def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int = 0) -> Solution:
         """One instance, with the safeguard that returns the start unless the run ended at or below it."""
-        cell = Cell(self.problem, self.algorithm, self.steps, (self.steps,), None)
-        return solve(cell, hyper, instance, working_type(self.dtype))
+        given = {name: np.asarray(value)[None] for name, value in flattened(self.algorithm, hyper).items()}
+        values = checked_candidates(self.algorithm, given)
+        chosen = tuple((name, values[name][0].item()) for name, space in self.space.items() if space.static)
+        cell = Cell(self.problem, self.algorithm, self.length, (self.length,), None, chosen)
+        one = {name: array[0] for name, array in traced_values(cell, values, self.precision).items()}
+        return solve(cell, one, instance, self.precision, seed)
 
-    def _tiles(self, work: Tabulation) -> Iterator[Tile]:
-        return work.tiles() if self.checkpoint is None else self.checkpoint.tiles(work)
+    def seen(self, instances: Instances) -> Instances:
+        """The instances with only the fields that a run depends on, in the precision in which it does."""
+        middle = {name: space.at(np.full((1, *_flat(space.shape)), 0.5)) for name, space in self.space.items()}
+        work = self.prepare(middle, instances)
+        return as_seen(work.cell, traced_values(work.cell, work.candidates, work.dtype), instances, dtype=work.dtype)
+
+    def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
+        """What theory recommends for the curvature, which is estimated on the prior split unless it is given."""
+        return standard_of(self.problem, self.algorithm, curvature, prior, self.precision)
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Classes and fields of the problem and of the algorithm."""
+        code: dict[str, Any] = {}
+        arrays: dict[str, np.ndarray] = {}
+        for part in ("problem", "algorithm"):
+            code[part], found = stored(getattr(self, part), part)
+            arrays |= found
+        return code, arrays
+
+    def _parts(
+        self, candidates: Candidates, instances: Instances, at: tuple[int, ...] | None
+    ) -> Iterator[tuple[np.ndarray, Tabulation]]:
+        """The candidates with the same choices, by their numbers, and the work to be done for them."""
+        values = checked_candidates(self.algorithm, candidates)
+        static = [name for name, space in self.space.items() if space.static]
+        if not static:
+            yield np.arange(len(next(iter(values.values())))), self.prepare(values, instances, at)
+            return
+        chosen = keys(values, static)
+        for choice in dict.fromkeys(chosen):
+            rows = np.flatnonzero([each == choice for each in chosen])
+            yield rows, self.prepare({name: array[rows] for name, array in values.items()}, instances, at)
+
+    def _run(
+        self,
+        candidates: Candidates,
+        instances: Instances,
+        at: tuple[int, ...] | None,
+        progress: Progress | None,
+        store: Checkpoint | None,
+    ) -> tuple[LossTable, np.ndarray]:
+        parts = list(self._parts(candidates, instances, at))
+        cells, done, found = sum(work.layout.rows * work.layout.runs for _, work in parts), 0, []
+        for rows, work in parts:
+
+            def told(finished: int, _: int, before: int = done) -> None:
+                if progress is not None:
+                    progress(before + finished, cells)
+
+            result = collect(work, work.tiles() if store is None else store.tiles(work), told)
+            found.append((rows, work.final(result), result.losses))
+            done += work.layout.rows * work.layout.runs
+        if len(found) == 1:
+            return found[0][1:]
+        return _merged(found, checked_candidates(self.algorithm, candidates))
+
+
+def _merged(
+    found: list[tuple[np.ndarray, LossTable, np.ndarray]], values: Mapping[str, np.ndarray]
+) -> tuple[LossTable, np.ndarray]:
+    """Tables of candidates with different choices as one, in the order of the candidates."""
+    order = np.argsort(np.concatenate([rows for rows, _, _ in found]))
+    tables = [table for _, table, _ in found]
+    verdicts = [table.success for table in tables if table.success is not None]
+    clamped = sum(table.provenance["clamped"] for table in tables)
+    table = LossTable(
+        losses=np.concatenate([table.losses for table in tables])[order],
+        start=tables[0].start,
+        candidates=values,
+        success=np.concatenate(verdicts)[order] if verdicts else None,
+        provenance={**tables[0].provenance, "candidates": candidates_hash(values), "clamped": clamped},
+        fingerprints=tables[0].fingerprints,
+        columns=tables[0].columns,
+    )
+    return table, np.concatenate([losses for _, _, losses in found])[order]
+
+
+def _flat(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (int(np.prod(shape)),) if shape else ()
 
 
 def tabulate(
     problem: AbstractProblem,
     algorithm: AbstractAlgorithm,
-    candidates: Mapping[str, npt.ArrayLike],
+    candidates: Candidates,
     instances: Instances,
     *,
     steps: int,
@@ -111,11 +223,10 @@ def tabulate(
     return Traced(problem, algorithm, steps, dtype, success).table(candidates, instances, progress)
 
 
-@heeded()
 def loss_curves(
     problem: AbstractProblem,
     algorithm: AbstractAlgorithm,
-    candidates: Mapping[str, npt.ArrayLike],
+    candidates: Candidates,
     instances: Instances,
     *,
     steps: int,
@@ -131,5 +242,4 @@ def loss_curves(
     >>> curves.shape, bool(np.all(np.diff(curves) < 0))
     ((1, 9, 3), True)
     """
-    work = Traced(problem, algorithm, steps, dtype).prepare(candidates, instances, at)
-    return work.collect(work.tiles()).losses
+    return Traced(problem, algorithm, steps, dtype).curves(candidates, instances, at)[1]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pacopt.errors import PrecisionError
+from pacopt.support.values import short, value_of
 
 
 def working_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -60,11 +61,13 @@ def refuse_narrow_fields(problem: Any, dtype: np.dtype[Any]) -> None:
 def refuse_overflow(candidates: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> None:
     """Raise if a hyperparameter is too large for the precision of the run."""
     for name, values in candidates.items():
+        if values.dtype.kind != "f":
+            continue
         with np.errstate(over="ignore"):
-            bad = np.flatnonzero(~np.isfinite(values.astype(dtype)))
+            bad = np.flatnonzero(~np.isfinite(values.astype(dtype)).reshape(len(values), -1).all(axis=1))
         if len(bad):
             raise PrecisionError(
-                f"{name} of candidate {bad[0]} is {values[bad[0]]}.",
+                f"{name} of candidate {bad[0]} is {short(value_of(values, bad[0]))}.",
                 f"Hyperparameters are finite in {dtype}.",
                 "It would be run as infinity and recorded as the number it was.",
                 "Use dtype=numpy.float64.",

@@ -11,7 +11,7 @@ from pacopt.engines.traced.precision import in_precision, precision
 from pacopt.instances import Instances
 
 
-def as_seen(cell: Cell, hyper: Mapping[str, np.ndarray], instances: Instances, dtype: np.dtype[Any]) -> Instances:
+def as_seen(cell: Cell, values: Mapping[str, np.ndarray], instances: Instances, dtype: np.dtype[Any]) -> Instances:
     """The instances as the runs see them: only the fields that they depend on, in the precision in which they do.
 
     Two rows that differ in anything else, a running number say, are the same instance. If that is all there is, these
@@ -19,13 +19,14 @@ def as_seen(cell: Cell, hyper: Mapping[str, np.ndarray], instances: Instances, d
     """
     cast = {name: in_precision(name, array, dtype) for name, array in instances.fields.items()}
     with precision(dtype):
-        values = {name: jax.numpy.asarray(value[0], dtype) for name, value in hyper.items()}
+        one = {name: jax.numpy.asarray(value[0]) for name, value in values.items()}
+        seed = jax.numpy.zeros(2 if cell.random else 0, dtype=np.uint32)
         first = {name: jax.numpy.asarray(array[0]) for name, array in cast.items()}
-        traced = jax.make_jaxpr(lambda fields: cell.run(values, fields, cell.start_loss(fields)[0]))(first)
+        traced = jax.make_jaxpr(lambda fields: cell.run(one, fields, cell.start_loss(fields)[0], seed))(first)
     # A function that is handed all fields at once counts as reading all of them.
     used = {id(variable) for equation in traced.jaxpr.eqns for variable in equation.invars}
     used |= {id(variable) for variable in traced.jaxpr.outvars}
     read = [name for name, variable in zip(sorted(cast), traced.jaxpr.invars, strict=True) if id(variable) in used]
     if len(read) == len(cast) and all(cast[name].dtype == instances.fields[name].dtype for name in cast):
         return instances
-    return Instances({name: cast[name] for name in read} or {"nothing": np.zeros(len(instances))})
+    return Instances({name: cast[name] for name in read} or {"nothing": np.zeros(len(instances))}, instances.groups)

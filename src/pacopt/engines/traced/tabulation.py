@@ -2,7 +2,7 @@
 
 import dataclasses
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.columns import Columns
 from pacopt.engines.traced.cell import Cell, Outcome, Success
 from pacopt.engines.traced.checks import (
     check_kinds,
@@ -22,46 +23,19 @@ from pacopt.engines.traced.checks import (
     checked_steps,
     state_of,
 )
+from pacopt.engines.traced.nesting import flat_space
 from pacopt.engines.traced.parallel import ordered_results
 from pacopt.engines.traced.precision import in_precision, precision, refuse_narrow_fields, refuse_overflow, working_type
 from pacopt.engines.traced.provenance import provenance
 from pacopt.engines.traced.tiling import TILE_BYTES, Tiling, plan_tiles
-from pacopt.errors import TableError
+from pacopt.engines.work import Collected, Layout, Progress, Tile, collect, expanded
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
 from pacopt.support.arrays import digest
 from pacopt.support.cells import refuse_bad_losses
 from pacopt.support.machine import cores
-
-#: Called with the number of finished cells and the number of all.
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tile:
-    """A finished part of a table: all candidates on the instances from `first` on. Plain arrays, to be stored and
-    given back.
-
-    `job` says to which table it belongs.
-    """
-
-    job: str
-    first: int
-    losses: np.ndarray  # [candidate, instance, recorded step]
-    start: np.ndarray  # [instance]
-    success: np.ndarray | None  # [candidate, instance]
-    clamped: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Collected:
-    """The tiles of a table put together."""
-
-    losses: np.ndarray  # [candidate, instance, recorded step]
-    start: np.ndarray  # [instance]
-    success: np.ndarray | None  # [candidate, instance]
-    clamped: int
+from pacopt.support.values import ONLY
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +55,9 @@ class Tabulation:
 
     cell: Cell
     candidates: Mapping[str, np.ndarray]
-    instances: Instances
+    instances: Instances  # one for each run
+    columns: Columns | None
+    seeds: np.ndarray  # two words of 32 bits for each run, or none
     dtype: np.dtype[Any]
     tiling: Tiling
     provenance: Mapping[str, Any]
@@ -105,9 +81,11 @@ class Tabulation:
         refuse_narrow_fields(problem, dtype)
         refuse_overflow(values, dtype)
         check_success(success)
-        cell = Cell(problem, algorithm, steps, checked_at(at, steps), success)
+        cell = Cell(problem, algorithm, steps, checked_at(at, steps), success, _chosen(algorithm, values))
+        columns, runs, drawn = expanded(instances, random=cell.random)
+        seeds = _words(drawn) if cell.random else np.empty((len(runs), 0), dtype=np.uint32)
         with precision(dtype):
-            hyper = {name: jax.numpy.asarray(array[0], dtype) for name, array in values.items()}
+            hyper = {name: jax.numpy.asarray(array[0]) for name, array in traced_values(cell, values, dtype).items()}
             instance = {
                 name: jax.numpy.asarray(in_precision(name, array[:1], dtype)[0])
                 for name, array in instances.fields.items()
@@ -115,13 +93,19 @@ class Tabulation:
             state = state_of(cell, hyper, instance, dtype)
         tiling = plan_tiles(
             rows=len(next(iter(values.values()))),
-            columns=len(instances),
+            columns=len(runs),
             state_elements=sum(leaf.size for leaf in state),
             state_bytes=sum(leaf.size * leaf.dtype.itemsize for leaf in state),
             instance_bytes=max(1, sum(array.nbytes for array in instance.values())),
             steps=steps,
         )
-        return Tabulation(cell, values, instances, dtype, tiling, provenance(cell, values, instances, dtype))
+        about = provenance(cell, values, instances, dtype, seeds)
+        return Tabulation(cell, values, runs, columns, seeds, dtype, tiling, about)
+
+    @property
+    def layout(self) -> Layout:
+        """The sizes of the table and of its tiles."""
+        return Layout(self.tiling.rows, self.tiling.columns, self.tiling.span, len(self.cell.at))
 
     @property
     def job(self) -> str:
@@ -138,7 +122,7 @@ class Tabulation:
         # A block that reaches past the end repeats the last candidate: one shape, one compilation.
         rows = np.minimum(np.arange(self.tiling.blocks * self.tiling.block), self.tiling.rows - 1)
         rows = rows.reshape(self.tiling.blocks, self.tiling.block)
-        hypers = {name: array[rows].astype(self.dtype) for name, array in self.candidates.items()}
+        hypers = {name: array[rows] for name, array in traced_values(self.cell, self.candidates, self.dtype).items()}
         arrays, rest = eqx.partition(self.cell, eqx.is_array)
         with precision(self.dtype):
             shared = [jax.device_put((arrays, hypers), device) for device in devices]
@@ -154,7 +138,7 @@ class Tabulation:
             try:
                 with precision(self.dtype):
                     columns = self._columns(first, self.tiling.span).reshape(self.tiling.groups, self.tiling.lanes)
-                    batches = jax.device_put((self._batch(columns), raw[columns]), devices[lane])
+                    batches = jax.device_put((self._batch(columns), raw[columns], self.seeds[columns]), devices[lane])
                     result = _run_tile(rest, *shared[lane], *batches)
             finally:
                 compiled.set()
@@ -170,51 +154,18 @@ class Tabulation:
         raw, start = (np.concatenate([np.asarray(part[k]) for part in parts])[:count] for k in (0, 1))
         return raw, start.astype(np.float64)
 
-    def collect(self, tiles: Iterable[Tile], progress: Progress | None = None) -> Collected:
-        """The tiles as whole arrays; instances whose tile is not there are an error."""
-        tiling, job = self.tiling, self.job
-        losses = np.empty((tiling.rows, tiling.columns, len(self.cell.at)))
-        start, finished = np.empty(tiling.columns), np.zeros(tiling.columns, dtype=bool)
-        success = None if self.cell.success is None else np.empty((tiling.rows, tiling.columns), dtype=bool)
-        clamped = 0
-        for tile in tiles:
-            if tile.job != job:
-                raise TableError(
-                    f"The tile that starts at instance {tile.first} comes from another table.",
-                    "All tiles of a table come from the same problem, algorithm, candidates, instances and versions.",
-                    "Numbers of different experiments would be certified as one.",
-                    "Delete the stored tiles and start again.",
-                )
-            columns = slice(tile.first, tile.first + len(tile.start))
-            losses[:, columns], start[columns], finished[columns] = tile.losses, tile.start, True
-            if success is not None and tile.success is not None:
-                success[:, columns] = tile.success
-            clamped += tile.clamped
-            if progress is not None:
-                progress(tiling.rows * int(finished.sum()), tiling.rows * tiling.columns)
-        if not finished.all():
-            raise TableError(
-                f"{np.sum(~finished)} instances are in none of the tiles (first: {np.argmin(finished)}).",
-                "A table is put together from all of its tiles.",
-                "",
-                "Run the missing ones: tiles(skip=[tile.first for tile in stored]).",
-            )
-        return Collected(losses, start, success, clamped)
-
     def table(self, tiles: Iterable[Tile], progress: Progress | None = None) -> LossTable:
         """The losses after the last step as a `LossTable`."""
-        return self.final(self.collect(tiles, progress))
+        return self.final(collect(self, tiles, progress))
 
     def final(self, result: Collected) -> LossTable:
         """What was collected, after the last step, as a `LossTable`."""
-        result.losses.flags.writeable = False
-        return LossTable(
-            losses=result.losses[:, :, self.cell.at.index(self.cell.steps)],
-            start=result.start,
+        return result.table(
+            self.cell.at.index(self.cell.steps),
             candidates=self.candidates,
-            success=result.success,
-            provenance={**self.provenance, "clamped": result.clamped},
             fingerprints=self.instances.fingerprints,
+            provenance=self.provenance,
+            columns=self.columns,
         )
 
     def _columns(self, first: int, count: int) -> np.ndarray:
@@ -242,6 +193,25 @@ class Tabulation:
         return Tile(job, first, losses, start, success, int(cut(outcome.clamped).sum()))
 
 
+def _chosen(algorithm: AbstractAlgorithm, values: Mapping[str, np.ndarray]) -> tuple[tuple[str, Any], ...]:
+    """The choices that all candidates of a table share."""
+    static = [name for name, space in flat_space(algorithm).items() if space.static]
+    return tuple((name, values[name][0].item()) for name in static)
+
+
+def traced_values(cell: Cell, values: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> dict[str, np.ndarray]:
+    """What a run is given of the candidates, in its precision; a number that nobody reads if that is nothing."""
+    known = {name for name, _ in cell.chosen}
+    given = {name: in_precision(name, array, dtype) for name, array in values.items() if name not in known}
+    return given or {ONLY: np.zeros(len(next(iter(values.values()))), dtype)}
+
+
+def _words(seeds: np.ndarray) -> np.ndarray:
+    """Seeds in words of 32 bits, which exist in every precision."""
+    words: np.ndarray = np.ascontiguousarray(seeds, dtype="<u8").view("<u4").reshape(-1, 2)
+    return words
+
+
 @partial(jax.jit, static_argnums=0)
 def _run_starts(rest: Cell, arrays: Cell, batch: Any) -> tuple[jax.Array, jax.Array]:
     """Start losses [instance]."""
@@ -251,15 +221,15 @@ def _run_starts(rest: Cell, arrays: Cell, batch: Any) -> tuple[jax.Array, jax.Ar
 
 
 @partial(jax.jit, static_argnums=0)
-def _run_tile(rest: Cell, arrays: Cell, hypers: Any, batches: Any, start_losses: Any) -> Outcome:
+def _run_tile(rest: Cell, arrays: Cell, hypers: Any, batches: Any, start_losses: Any, seeds: Any) -> Outcome:
     """Outcomes [group, block, lane, candidate, ...]."""
     cell: Cell = eqx.combine(arrays, rest)
-    over_candidates = jax.vmap(cell, in_axes=(0, None, None))
-    over_lanes = jax.vmap(over_candidates, in_axes=(None, 0, 0))
+    over_candidates = jax.vmap(cell, in_axes=(0, None, None, None))
+    over_lanes = jax.vmap(over_candidates, in_axes=(None, 0, 0, 0))
 
     def group(lanes: Any) -> Outcome:
         outcome: Outcome = jax.lax.map(lambda block: over_lanes(block, *lanes), hypers)
         return outcome
 
-    result: Outcome = jax.lax.map(group, (batches, start_losses))
+    result: Outcome = jax.lax.map(group, (batches, start_losses, seeds))
     return result

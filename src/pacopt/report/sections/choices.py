@@ -142,7 +142,7 @@ def _listed(source: Reported, candidates: Candidates) -> Figure:
 
 def _pick(source: Reported, candidates: Candidates, i: int) -> Pick:
     hyper = source.table.hyper(i)
-    return Pick(candidates.told(i), hyper_text(hyper), solve_line(hyper) if source.learned else f"{hyper!r}")
+    return Pick(candidates.told(i), hyper_text(hyper), solve_line(hyper, i) if source.learned else f"{hyper!r}")
 
 
 def _drawing(

@@ -71,7 +71,7 @@ class Scores:
         if isinstance(score, Ratio):
             return Scores(
                 values,
-                ~(table.losses[i] <= table.starts),  # a loss that is no number has not ended below
+                ~(table.leads.losses[i] <= table.leads.starts),  # a loss that is no number has not ended below
                 "Final losses",
                 "final loss relative to the start",
                 unit,
@@ -84,7 +84,7 @@ class Scores:
         noun, top = score.noun[0].upper() + score.noun[1:], f"{score.scale:g}"
         return Scores(
             values,
-            ~np.isfinite(table.losses[i]) | (ranged & (table.losses[i] > score.scale)),
+            ~np.isfinite(table.leads.losses[i]) | (ranged & (table.leads.losses[i] > score.scale)),
             noun,
             score.noun if not score.unit or score.unit in score.noun else f"{score.noun} ({score.unit})",
             unit,

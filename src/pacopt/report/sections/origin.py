@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pacopt.claims.foreign import ForeignClaim
-from pacopt.provenance import Curvature, Origin, SplitOrigin
+from pacopt.provenance import Curvature, Origin, Part, SplitOrigin
 from pacopt.report.source import Reported
 from pacopt.report.words import hyper_text, value_text
 from pacopt.scores import Ratio
-from pacopt.space import Interval
 
 #: What somebody wrote about a table of their own is cut off after so many characters.
 LONGEST = 300
@@ -89,16 +88,18 @@ def origin(source: Reported) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _known(o: Origin) -> list[tuple[str, tuple[str, ...]]]:
     """What pacopt wrote down."""
     kinds = [f"{o.steps} steps" if o.steps else "", o.precision or "", o.platform or ""]
-    parts = [(name, code) for name, code in (("problem", o.problem), ("algorithm", o.algorithm)) if code is not None]
+    codes = (("engine", o.engine), ("problem", o.problem), ("algorithm", o.algorithm))
+    parts = [(name, code) for name, code in codes if code is not None]
     return [
         *((name, (code.name, f"source {code.source}")) for name, code in parts),
         ("run", (", ".join(kind for kind in kinds if kind),)),
         ("split", () if o.split is None else _split(o.split)),
         ("prior", (o.prior or "",)),
-        ("domain searched", tuple(_interval(name, interval) for name, interval in sorted(o.domain.items()))),
+        ("domain searched", tuple(f"{name} {space.words}" for name, space in sorted(o.domain.items()))),
         ("curvature", (_curvature(o.curvature),)),
         ("success criterion", (f"{o.criterion}, source {o.predicate}" if o.criterion else "",)),
         ("seed", ("" if o.seed is None else f"{o.seed}",)),
+        ("random runs", ("" if o.seeds is None else f"{o.seeds.replicates} of each instance, {o.seeds.hash}",)),
         ("versions", (_pairs(o.versions),)),
         ("hardware", (_pairs(o.hardware),)),
     ]
@@ -112,12 +113,12 @@ def _written(p: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
 
 def _split(split: SplitOrigin) -> tuple[str, ...]:
     named = (("prior", split.prior), ("train", split.train), ("test", split.test))
-    parts = tuple(f"{name} {part.instances}, {part.fingerprint}" for name, part in named)
+    parts = tuple(f"{name} {_size(part)}, {part.fingerprint}" for name, part in named)
     return (*parts, "equal rows are declared to be separate draws") if split.allow_duplicates else parts
 
 
-def _interval(name: str, interval: Interval) -> str:
-    return f"{name} in [{interval.low:g}, {interval.high:g}]{', in decades' if interval.log else ''}"
+def _size(part: Part) -> str:
+    return f"{part.instances}" if part.groups is None else f"{part.groups} groups of {part.instances} instances"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from pacopt.comparison import Comparison
 from pacopt.report.sections.measured import beside
 from pacopt.report.source import Reported
 from pacopt.report.words import certified, estimate, explained, is_ratio, level_percent, noun
-from pacopt.statement import not_the_first, shortfall, subject_of
+from pacopt.statement import new_words, not_the_first, shortfall, subject_of, training_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,9 @@ def _missed(c: Certificate) -> str:
 
 def _sentence(c: Certificate, subject: Subject) -> Markup:
     run = f", {subject.run}" if subject.run else ""
-    lead = Markup(
-        "With confidence {} over the draw of the {} training instances, on a new instance from the same distribution, "
-        "for {}{}:"
-    ).format(_strong(level_percent(c.confidence)), c.instances, subject.hyper, run)
+    lead = Markup("With confidence {} over the draw of {}, on {}, for {}{}:").format(
+        _strong(level_percent(c.confidence)), training_words(c), new_words(c), subject.hyper, run
+    )
     parts = [lead, *(_stressed(c, claim, subject) for claim in c.design.claims)]
     if c.origin.known_minimum:
         parts.append(Markup("Loss means the loss above the minimum that the problem states."))

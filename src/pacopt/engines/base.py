@@ -1,0 +1,89 @@
+"""An engine: where a candidate runs on an instance. `learn` and everything after it work with any of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.engines.solution import Solution
+from pacopt.engines.store import Checkpoint
+from pacopt.engines.work import Progress
+from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
+from pacopt.space import Domain
+
+#: Candidates by name: an array for each hyperparameter, with a leading axis.
+Candidates = Mapping[str, Any]
+
+
+class Standard(NamedTuple):
+    """What theory recommends, if anything, and the curvatures (mu, L) that it was told or estimated, if any."""
+
+    hyper: dict[str, Any] | None = None
+    curvature: tuple[float, float] | None = None
+
+
+class AbstractEngine(ABC):
+    """Runs candidates on instances.
+
+    To write one, derive from `AbstractCellEngine` and say how one candidate runs on one instance; this class is for
+    engines that make whole tables at a time. An engine is a frozen dataclass of plain values and arrays, or has no
+    fields at all: then a stored run finds it again.
+    """
+
+    @property
+    @abstractmethod
+    def space(self) -> Domain:
+        """What is learned: a space for each hyperparameter."""
+
+    @property
+    def random(self) -> bool:
+        """Whether runs draw random numbers; they get their seeds from `instances.draws` then."""
+        return False
+
+    @property
+    def steps(self) -> int | None:
+        """How many steps a run has, where they are counted."""
+        return None
+
+    @abstractmethod
+    def check(self, candidates: Candidates, instances: Instances) -> None:
+        """Raise what can be raised before anything runs."""
+
+    @abstractmethod
+    def provenance(self, candidates: Candidates, instances: Instances) -> dict[str, Any]:
+        """A JSON value that says what determines a table: code, candidates, instances, versions."""
+
+    @abstractmethod
+    def table(
+        self,
+        candidates: Candidates,
+        instances: Instances,
+        progress: Progress | None = None,
+        store: Checkpoint | None = None,
+    ) -> LossTable:
+        """Every candidate on every instance; finished tiles are kept in the store, and taken from it."""
+
+    @abstractmethod
+    def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
+        """One instance, with the safeguard that returns the start unless the run ended at or below it."""
+
+    def curves(
+        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None
+    ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]] | None:
+        """The table, and the losses at some steps on the way; None for an engine that sees only where runs end."""
+        return None
+
+    def seen(self, instances: Instances) -> Instances:
+        """The instances as runs see them: without what they do not depend on. All of it, where nobody can tell."""
+        return instances
+
+    def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
+        """What theory recommends for instances like those of the prior split."""
+        return Standard()
+
+    @abstractmethod
+    def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What a run keeps of the engine, so that it can be made again: plain values, and arrays."""

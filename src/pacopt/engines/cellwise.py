@@ -1,0 +1,227 @@
+"""Engines that run one candidate on one instance at a time: plain Python, any library."""
+
+import platform
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pacopt._version import __version__
+from pacopt.columns import Columns
+from pacopt.engines.base import AbstractEngine, Candidates
+from pacopt.engines.description import candidates_hash, described, stored
+from pacopt.engines.solution import Solution
+from pacopt.engines.store import Checkpoint
+from pacopt.engines.work import Layout, Progress, Tile, collect, expanded
+from pacopt.errors import CandidatesError, EngineError, PacoptError, suggest
+from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
+from pacopt.support.arrays import digest, frozen
+from pacopt.support.cells import refuse_bad_losses
+from pacopt.support.interrupts import heed, heeded
+from pacopt.support.numbers import is_real
+from pacopt.support.values import ONLY, value_of
+
+#: At least so many calls in a tile, so that a stored one is worth its file.
+CALLS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """How a run ended: its loss, the loss at its start, and the points of both, which `solve` hands back.
+
+    A loss that is not finite means that the run failed. `success` is a verdict of your own, for all runs or for none.
+    """
+
+    loss: float
+    start_loss: float
+    x: Any = None
+    start: Any = None
+    success: bool | None = None
+
+
+class AbstractCellEngine(AbstractEngine):
+    """An engine made of one function: how a candidate runs on an instance.
+
+    >>> from pacopt import Interval
+    >>> class Halving(AbstractCellEngine):
+    ...     space = {"factor": Interval(0.0, 1.0)}
+    ...
+    ...     def run(self, hyper, instance, seed):
+    ...         x = start = float(instance["x"])
+    ...         for _ in range(10):
+    ...             x *= hyper["factor"]
+    ...         return Run(loss=x**2, start_loss=start**2, x=x, start=start)
+    >>> Halving().table({"factor": [0.5, 0.9]}, Instances({"x": np.arange(1.0, 4.0)})).ratios().round(3)
+    array([[0.   , 0.   , 0.   ],
+           [0.122, 0.122, 0.122]])
+    """
+
+    @abstractmethod
+    def run(self, hyper: Mapping[str, Any], instance: Mapping[str, np.ndarray], seed: int) -> Run:
+        """One candidate on one instance. The seed is for engines that say `random`; others ignore it."""
+
+    def check(self, candidates: Candidates, instances: Instances) -> None:
+        """Refuse candidates that are none of this space, and what are no instances."""
+        self._work(candidates, instances)
+
+    def provenance(self, candidates: Candidates, instances: Instances) -> dict[str, Any]:
+        """Code and fields of the engine, candidates, instances, versions."""
+        return self._work(candidates, instances).provenance
+
+    @heeded()
+    def table(
+        self,
+        candidates: Candidates,
+        instances: Instances,
+        progress: Progress | None = None,
+        store: Checkpoint | None = None,
+    ) -> LossTable:
+        """Every candidate on every instance, one after the other."""
+        work = self._work(candidates, instances)
+        found = collect(work, work.tiles() if store is None else store.tiles(work), progress)
+        return found.table(
+            0,
+            candidates=work.candidates,
+            fingerprints=work.instances.fingerprints,
+            provenance=work.provenance,
+            columns=work.columns,
+        )
+
+    def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
+        """One instance, with the safeguard."""
+        run = self.called(hyper, instance, seed, "The run")
+        return Solution.safeguarded(run.x, run.start, run.loss, run.start_loss, self.steps)
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The class of the engine and its fields."""
+        description, arrays = stored(self, "engine")
+        return {"engine": description}, arrays
+
+    def called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int, place: str) -> Run:
+        """A run whose numbers are numbers; whatever it raises says where."""
+        given = {name: value for name, value in hyper.items() if name in self.space}
+        try:
+            run = self.run(given, instance, seed)
+        except (PacoptError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise EngineError(
+                f"{place} raised {type(error).__name__}: {error}.",
+                "A run ends with a loss; one that failed ends with infinity.",
+                "",
+                "Return Run(loss=float('inf'), ...) where your solver fails.",
+            ) from error
+        if not isinstance(run, Run) or not all(is_real(number) for number in (run.loss, run.start_loss)):
+            raise EngineError(
+                f"{place} returned {run!r}.",
+                "A run returns pacopt.engines.Run(loss=..., start_loss=...), with two numbers.",
+                "",
+                "Convert them with float(...).",
+            )
+        refuse_bad_losses(np.array([[run.loss]], dtype=float), np.array([run.start_loss], dtype=float))
+        return run
+
+    def _work(self, candidates: Candidates, instances: Instances) -> "CellWork":
+        values = self._checked(candidates)
+        columns, runs, seeds = expanded(instances, random=self.random)
+        about: dict[str, Any] = {
+            "candidates": candidates_hash(values),
+            "engine": described(self),
+            "fields": {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in instances.fields.items()},
+            "instances": instances.fingerprint,
+            "versions": {"numpy": np.__version__, "pacopt": __version__, "python": platform.python_version()},
+        }
+        if self.steps is not None:
+            about["steps"] = self.steps
+        if self.random:
+            about["seeds"] = {"hash": digest(seeds.tolist()), "replicates": len(seeds) // len(instances)}
+        return CellWork(self, values, runs, columns, seeds, about)
+
+    def _checked(self, candidates: Candidates) -> dict[str, np.ndarray]:
+        if not self.space:
+            return {ONLY: frozen(np.zeros(1))}
+        if not isinstance(candidates, Mapping) or candidates.keys() != self.space.keys():
+            given = list(candidates) if isinstance(candidates, Mapping) else []
+            unknown = [name for name in given if name not in self.space]
+            raise CandidatesError(
+                f"Candidates with {', '.join(map(str, given)) or 'no names'} were given.",
+                f"{type(self).__name__} has the hyperparameters {', '.join(self.space)}.",
+                "",
+                f"For {unknown[0]!r}: {suggest(unknown[0], self.space)}" if unknown else "Give an array for each.",
+            )
+        values = {name: np.asarray(candidates[name]) for name in self.space}
+        lengths = {len(array) if array.ndim else 0 for array in values.values()}
+        for name, array in values.items():
+            if len(lengths) != 1 or not array.size or not self.space[name].holds(array):
+                raise CandidatesError(
+                    f"The values of {name!r} are of type {array.dtype} and of shape {list(array.shape)}.",
+                    f"They are values of {self.space[name]!r}, one for each candidate.",
+                    "",
+                    "Correct them.",
+                )
+        return {name: frozen(array) for name, array in values.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellWork:
+    """A table that is made call by call."""
+
+    engine: AbstractCellEngine
+    candidates: Mapping[str, np.ndarray]
+    instances: Instances
+    columns: Columns | None
+    seeds: np.ndarray
+    provenance: dict[str, Any]
+
+    @property
+    def layout(self) -> Layout:
+        """Strips of instances, with enough calls in each."""
+        rows = len(next(iter(self.candidates.values())))
+        return Layout(rows, len(self.instances), max(1, -(-CALLS // rows)))
+
+    @property
+    def job(self) -> str:
+        """A hash of the provenance."""
+        return digest(self.provenance)
+
+    def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
+        """Tile after tile; an interrupt is noticed between two calls."""
+        layout, job, skipped = self.layout, self.job, set(skip)
+        hypers = [{name: value_of(values, i) for name, values in self.candidates.items()} for i in range(layout.rows)]
+        for first in layout:
+            if first not in skipped:
+                yield self._tile(job, hypers, first, layout.width(first))
+
+    def _tile(self, job: str, hypers: list[dict[str, Any]], first: int, width: int) -> Tile:
+        losses, start = np.empty((len(hypers), width, 1)), np.empty(width)
+        verdicts: list[list[bool | None]] = []
+        for j in range(width):
+            instance, seed = self.instances[first + j], int(self.seeds[first + j])
+            runs = []
+            for i, hyper in enumerate(hypers):
+                heed()
+                runs.append(self.engine.called(hyper, instance, seed, f"Candidate {i} on instance {first + j}"))
+            losses[:, j, 0], start[j] = [run.loss for run in runs], runs[0].start_loss
+            other = [i for i, run in enumerate(runs) if run.start_loss != start[j]]
+            if other:
+                raise EngineError(
+                    f"On instance {first + j} candidate 0 starts at the loss {start[j]!r}, and candidate {other[0]} at "
+                    f"{runs[other[0]].start_loss!r}.",
+                    "All candidates start at the same loss.",
+                    "Ratios to the start could not be compared otherwise.",
+                    "Compute start_loss from the instance alone.",
+                )
+            verdicts.append([run.success for run in runs])
+        given = {verdict is None for column in verdicts for verdict in column}
+        if len(given) > 1:
+            raise EngineError(
+                f"Some runs have a verdict of success, and others have none (from instance {first} on).",
+                "All runs have one, or none has.",
+                "",
+                "Return success=False for a run that failed.",
+            )
+        success = None if True in given else np.array(verdicts, dtype=bool).T
+        return Tile(job, first, losses, start, success, 0)

@@ -1,0 +1,175 @@
+"""Code and data as hashes and as plain values: how an engine is recognised, stored, and made again."""
+
+import dataclasses
+import hashlib
+import importlib
+import inspect
+import json
+import math
+import sys
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cache
+from importlib.util import find_spec
+from tokenize import TokenError
+from types import CodeType
+from typing import Any, cast
+
+import numpy as np
+
+from pacopt.instances import Instances
+from pacopt.provenance import Code
+from pacopt.support.arrays import digest
+from pacopt.support.values import marked
+
+
+def candidates_hash(candidates: Mapping[str, np.ndarray]) -> str:
+    """A hash of all values of all candidates."""
+    if all(values.dtype.kind in "biuf" for values in candidates.values()):
+        return Instances(dict(candidates)).fingerprint
+    return digest({name: marked(values) for name, values in candidates.items()})
+
+
+def described(value: Any) -> dict[str, str]:
+    """The class of a problem or algorithm, the code of its classes, and its fields."""
+    kind = type(value)
+    sources = [_source(base) for base in kind.__mro__ if _own(base)]
+    content = hashlib.blake2b(digest_size=16)
+    for name, field in _fields(value).items():
+        for part in (name.encode(), *_parts(field)):
+            content.update(part + b"\0")
+    return {
+        "class": f"{kind.__module__}:{kind.__qualname__}",
+        "fields": content.hexdigest(),
+        "source": hashed(json.dumps(sources).encode()),
+    }
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """What an object is made of: the fields of a dataclass, else its attributes."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return dict(sorted(vars(value).items())) if hasattr(value, "__dict__") else {}
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "dtype"))
+
+
+def _own(kind: type) -> bool:
+    """Whether a class holds code of this very problem or algorithm, and not of the machinery below it."""
+    package, _, _ = kind.__module__.partition(".")
+    return package not in ("abc", "builtins", "equinox", "typing") and kind.__module__ not in (
+        "pacopt.problems.base",
+        "pacopt.algorithms.base",
+        "pacopt.engines.base",
+        "pacopt.engines.cellwise",
+    )
+
+
+def criterion(success: Any) -> str | None:
+    """What a success predicate is called."""
+    if success is None:
+        return None
+    named = success if hasattr(success, "__qualname__") else type(success)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def predicate_hash(success: Any) -> str | None:
+    """A hash of a success predicate with all that it encloses."""
+    return None if success is None else hashed(b"\0".join(_parts(success)))
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    """Everything that a value is made of, field by field, static fields and closures included.
+
+    Code that is reached through a global name is not followed; nobody can tell in general what it depends on.
+    """
+    if _is_array(value):
+        yield f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield field.name.encode()
+            yield from _parts(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for key in sorted(value, key=repr):
+            yield repr(key).encode()
+            yield from _parts(value[key])
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _parts(item)
+    elif inspect.isfunction(value):
+        yield _source(value).encode()
+        yield from _parts([cell.cell_contents for cell in value.__closure__ or ()])
+        yield from _parts(value.__defaults__ or ())
+    else:
+        yield repr(value).encode()
+
+
+@cache
+def _source(value: Hashable) -> str:
+    try:
+        return hashed(inspect.getsource(cast(Any, value)).encode())
+    except (OSError, TypeError, SyntaxError, TokenError):  # typed at a prompt, say: no source, but there is code
+        functions = vars(value).values() if isinstance(value, type) else [value]
+        codes = [code for function in functions if (code := getattr(function, "__code__", None)) is not None]
+        return hashed(repr([_code(code) for code in codes]).encode())
+
+
+def _code(code: CodeType) -> Any:
+    """What a function does, without where it stands."""
+    constants = [_code(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
+    return code.co_name, code.co_code.hex(), code.co_names, constants
+
+
+def hashed(content: bytes) -> str:
+    """A hash of bytes."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """The class and the fields of a problem or algorithm; None if a field is neither an array nor plain."""
+    fields: dict[str, Any] = {}
+    arrays: dict[str, np.ndarray] = {}
+    for name, content in _fields(value).items():
+        if _is_array(content):
+            arrays[f"{prefix}.{name}"] = np.asarray(content)
+            if arrays[f"{prefix}.{name}"].dtype.kind not in "biufc":
+                return None, {}
+        elif _plain(content):
+            fields[name] = content
+        else:
+            return None, {}
+    return {"class": described(value)["class"], "fields": fields}, arrays
+
+
+def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: type, before: Code) -> Any:
+    """The problem or algorithm that `stored` described, or None.
+
+    Its class is looked up among the modules that are imported already, so that no stored name can make this import
+    anything but pacopt's own problems and algorithms; and its code has to be what it was.
+    """
+    if description is None:
+        return None
+    module, _, name = description["class"].partition(":")
+    if (
+        module.startswith(("pacopt.problems.", "pacopt.algorithms.", "pacopt.engines."))
+        and find_spec(module) is not None
+    ):
+        importlib.import_module(module)
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        return None
+    own = {key.removeprefix(f"{prefix}."): array for key, array in arrays.items() if key.startswith(f"{prefix}.")}
+    try:
+        value = found(**description["fields"], **own)
+    except TypeError:  # its fields have changed, or it has a constructor of its own
+        return None
+    return value if Code.of(described(value)) == before else None
+
+
+def _plain(content: Any) -> bool:
+    if isinstance(content, float):
+        return math.isfinite(content)
+    return content is None or isinstance(content, bool | int | str)

@@ -1,0 +1,66 @@
+"""The engine of a stored run, if its code is at hand and is what it was."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pacopt._version import __version__
+from pacopt.engines.base import AbstractEngine
+from pacopt.engines.description import described, restored
+from pacopt.errors import StorageError
+from pacopt.provenance import Code, Origin
+
+
+class Given(NamedTuple):
+    """What a user passes along because it cannot be found, or has to be this very object."""
+
+    problem: Any = None
+    algorithm: Any = None
+    engine: Any = None
+
+
+def restored_engine(
+    code: Mapping[str, Any], arrays: dict[str, np.ndarray], origin: Origin, given: Given
+) -> tuple[AbstractEngine | None, str]:
+    """The engine, or None and what is missing.
+
+    Classes are looked up among the modules that are imported already, so that loading a run imports nothing but
+    pacopt's own.
+    """
+    own = origin.engine is not None
+    bases: dict[str, type] = {"engine": AbstractEngine} if own else _bases()
+    found: dict[str, Any] = {}
+    for part, base in bases.items():
+        before, passed = getattr(origin, part), getattr(given, part)
+        if passed is not None:
+            _refuse_changed(part, passed, before)
+        found[part] = passed if passed is not None else restored(code.get(part), arrays, part, base, before)
+    lacking = [f"{getattr(origin, part).name} is not imported, or has changed" for part in found if found[part] is None]
+    if origin.versions["pacopt"] != __version__:  # which may run the same classes in another way
+        lacking.append(f"this was learned with pacopt {origin.versions['pacopt']}, and here is {__version__}")
+    if lacking:
+        return None, "; ".join(lacking)
+    if own:
+        return found["engine"], ""
+    from pacopt.engines.traced.engine import Traced
+
+    return Traced(found["problem"], found["algorithm"], origin.steps or 0, origin.precision or "float64"), ""
+
+
+def _bases() -> dict[str, type]:
+    from pacopt.algorithms.base import AbstractAlgorithm
+    from pacopt.problems.base import AbstractProblem
+
+    return {"problem": AbstractProblem, "algorithm": AbstractAlgorithm}
+
+
+def _refuse_changed(part: str, given: Any, before: Code) -> None:
+    changed = before.changed(Code.of(described(given)))
+    if changed:
+        raise StorageError(
+            f"The {part} given has another {' and '.join(changed)} than the one that was learned with ({before.name}).",
+            f"The {part} of the run is needed, with the same code and the same fields.",
+            "A certificate speaks of the code that it was made with and of no other.",
+            "Pass what was learned with, or learn again.",
+        )

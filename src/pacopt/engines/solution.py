@@ -1,0 +1,43 @@
+"""What is handed back for one instance, whoever ran it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """What the safeguarded algorithm returns: the final point of the run, or the start if it ended above it.
+
+    `loss` is the loss at `x`; `run_loss` the loss where the run ended, whatever it is. `steps` is None where the engine
+    does not count any.
+    """
+
+    x: Any
+    loss: float
+    start_loss: float
+    run_loss: float
+    steps: int | None
+
+    @staticmethod
+    def safeguarded(x: Any, start: Any, run_loss: float, start_loss: float, steps: int | None) -> "Solution":
+        """The point where a run ended if its loss is finite and at most that of the start, else the start."""
+        good = acceptable(run_loss, start_loss)
+        return Solution(x if good else start, run_loss if good else start_loss, start_loss, run_loss, steps)
+
+    @property
+    def returned_start(self) -> bool:
+        """Whether the safeguard had to step in."""
+        return not acceptable(self.run_loss, self.start_loss)
+
+    @property
+    def ratio(self) -> float:
+        """The loss relative to the start, between 0 and 1."""
+        return self.loss / self.start_loss if self.start_loss > 0 else float(self.returned_start)
+
+
+def acceptable(after: float, before: float) -> bool:
+    """Whether a run may be handed back."""
+    # In this order: a NaN is not finite, and `after > before` would be false for it.
+    return bool(np.isfinite(after)) and after <= before

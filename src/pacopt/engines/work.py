@@ -1,0 +1,150 @@
+"""A table as work to be done, tile by tile, whoever does it: what a tile holds, and how tiles become a table."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pacopt.columns import Columns
+from pacopt.draws import drawn
+from pacopt.errors import TableError
+from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
+
+#: Called with the number of finished cells and the number of all.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tile:
+    """A finished part of a table: all candidates on the runs from `first` on. Plain arrays, to be stored and
+    given back.
+
+    `job` says to which table it belongs.
+    """
+
+    job: str
+    first: int
+    losses: np.ndarray  # [candidate, run, recorded step]
+    start: np.ndarray  # [run]
+    success: np.ndarray | None  # [candidate, run]
+    clamped: int
+
+
+class Work(Protocol):
+    """A table that is made tile by tile: what stores of finished tiles need to know of it."""
+
+    @property
+    def job(self) -> str:
+        """A hash of everything that determines the tiles; equal jobs can share them."""
+        ...
+
+    @property
+    def layout(self) -> "Layout":
+        """The sizes of the table and of its tiles."""
+        ...
+
+    def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
+        """The finished tiles, in order, but those whose first run is in `skip`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A table of `rows` candidates and `runs` columns of cells, made in tiles of `span` of these."""
+
+    rows: int
+    runs: int
+    span: int
+    recorded: int = 1
+
+    def __iter__(self) -> Iterator[int]:
+        """The first run of each tile."""
+        return iter(range(0, self.runs, self.span))
+
+    def __len__(self) -> int:
+        return -(-self.runs // self.span)
+
+    def width(self, first: int) -> int:
+        """How many runs the tile that starts here has."""
+        return min(self.span, self.runs - first)
+
+    def fits(self, tile: Tile, first: int) -> bool:
+        """Whether a tile has the shape of the one that starts here."""
+        cells = (self.rows, self.width(first), self.recorded)
+        return tile.first == first and tile.losses.shape == cells and tile.start.shape == cells[1:2]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collected:
+    """The tiles of a table put together."""
+
+    losses: np.ndarray  # [candidate, run, recorded step]
+    start: np.ndarray  # [run]
+    success: np.ndarray | None  # [candidate, run]
+    clamped: int
+
+    def table(
+        self,
+        step: int,
+        *,
+        candidates: Mapping[str, np.ndarray],
+        fingerprints: np.ndarray,
+        provenance: Mapping[str, Any],
+        columns: Columns | None,
+    ) -> LossTable:
+        """The losses at one of the recorded steps as a `LossTable`."""
+        self.losses.flags.writeable = False
+        return LossTable(
+            losses=self.losses[:, :, step],
+            start=self.start,
+            candidates=candidates,
+            success=self.success,
+            provenance={**provenance, "clamped": self.clamped},
+            fingerprints=fingerprints,
+            columns=columns,
+        )
+
+
+def expanded(instances: Instances, *, random: bool) -> tuple[Columns | None, Instances, np.ndarray]:
+    """How runs make up columns, the instance of each run, and its seed: as many runs as an instance has seeds."""
+    if not random:
+        return instances.columns(), instances, np.zeros(len(instances), dtype=np.uint64)
+    draws = instances.draws or drawn(instances.fingerprints, root=0, part="table")
+    replicates = draws.seeds.shape[1]
+    runs = instances if replicates == 1 else instances[np.repeat(np.arange(len(instances)), replicates)]
+    return instances.columns(replicates), runs, draws.seeds.reshape(-1)
+
+
+def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None) -> Collected:
+    """The tiles as whole arrays; runs whose tile is not there are an error."""
+    layout, job = work.layout, work.job
+    losses = np.empty((layout.rows, layout.runs, layout.recorded))
+    start, finished = np.empty(layout.runs), np.zeros(layout.runs, dtype=bool)
+    success: np.ndarray | None = None
+    clamped = 0
+    for tile in tiles:
+        if tile.job != job:
+            raise TableError(
+                f"The tile that starts at instance {tile.first} comes from another table.",
+                "All tiles of a table come from the same problem, algorithm, candidates, instances and versions.",
+                "Numbers of different experiments would be certified as one.",
+                "Delete the stored tiles and start again.",
+            )
+        runs = slice(tile.first, tile.first + len(tile.start))
+        losses[:, runs], start[runs], finished[runs] = tile.losses, tile.start, True
+        if tile.success is not None:
+            success = np.zeros(losses.shape[:2], dtype=bool) if success is None else success
+            success[:, runs] = tile.success
+        clamped += tile.clamped
+        if progress is not None:
+            progress(layout.rows * int(finished.sum()), layout.rows * layout.runs)
+    if not finished.all():
+        raise TableError(
+            f"{np.sum(~finished)} instances are in none of the tiles (first: {np.argmin(finished)}).",
+            "A table is put together from all of its tiles.",
+            "",
+            "Run the missing ones: tiles(skip=[tile.first for tile in stored]).",
+        )
+    return Collected(losses, start, success, clamped)

@@ -1,0 +1,71 @@
+"""What `learn` was asked for: an engine and a split, in either of its two forms, and its random numbers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pacopt.design import Seeding
+from pacopt.engines.base import AbstractEngine
+from pacopt.errors import DesignError, EngineError, SplitError
+from pacopt.splits import Split
+from pacopt.support.numbers import is_whole
+
+#: A user's verdict on the final point of a run.
+Success = Callable[[Any, Any], Any]
+
+
+def engine_and_split(
+    problem: Any, algorithm: Any, split: Any, steps: Any, dtype: Any, success: Any
+) -> tuple[AbstractEngine, Split]:
+    """learn(problem, algorithm, split, steps=...), or learn(engine, split)."""
+    if not isinstance(problem, AbstractEngine):
+        from pacopt.engines.traced.checks import check_kinds, checked_steps
+        from pacopt.engines.traced.engine import Traced
+
+        given = _checked_split(split)
+        check_kinds(problem, algorithm, given.train)
+        traced = Traced(problem, algorithm, checked_steps(steps), np.float64 if dtype is None else dtype, success)
+        return traced, given
+    settings = {"steps": steps, "dtype": dtype, "success": success, "a third argument": split}
+    said = [name for name, value in settings.items() if value is not None]
+    if said:
+        raise EngineError(
+            f"An engine was given, and {', '.join(said)}.",
+            "An engine knows how it runs: learn(engine, split).",
+            "Two answers to one question could differ.",
+            "Give it to the engine, or leave it out.",
+        )
+    return problem, _checked_split(algorithm)
+
+
+def seeding_of(engine: AbstractEngine, split: Split, seed: int, replicates: Any) -> Seeding | None:
+    """From where random numbers come; None where none are needed: no random runs, and no groups to draw rows from."""
+    if not is_whole(replicates, 1):
+        raise DesignError(
+            f"replicates is {replicates!r}.",
+            "Each instance is run a whole number of times, at least once.",
+            "",
+            "Use replicates=1.",
+        )
+    if replicates > 1 and not engine.random:
+        raise DesignError(
+            f"replicates is {replicates}, and the algorithm draws no random numbers.",
+            "Replicates are runs with different seeds.",
+            "All of them would be the same run.",
+            "Leave replicates out, or derive the algorithm from pacopt.AbstractStochasticAlgorithm.",
+        )
+    if not engine.random and split.train.groups is None:
+        return None
+    return Seeding(seed, int(replicates))
+
+
+def _checked_split(split: Any) -> Split:
+    if not isinstance(split, Split):
+        raise SplitError(
+            f"An object of type {type(split).__name__} was given.",
+            "Instances divided into prior, train and test are needed.",
+            "Candidates have to be chosen on other instances than those that certify them.",
+            "Use pacopt.split(instances, prior=200, train=1000, test=200, seed=0).",
+        )
+    return split

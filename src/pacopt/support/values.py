@@ -1,0 +1,88 @@
+"""Values of hyperparameters: numbers, texts, booleans and arrays, as they are stored, compared and printed."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+#: What a single candidate without hyperparameters is named by.
+ONLY = "candidate"
+#: Hexadecimal digits of a mark that people are shown.
+SHOWN = 8
+
+
+def mark(array: Any) -> str:
+    """What stands for an array in JSON and in texts: its type and shape, its norm, a hash of its content.
+
+    >>> mark(np.array([3.0, 4.0]))
+    'float64[2] of norm 5, #b6f3c66ffa1d3a92f1deab2ee1d4a5c9'
+    """
+    values = np.ascontiguousarray(array)
+    content = hashlib.blake2b(values.astype(values.dtype.newbyteorder("<")).tobytes(), digest_size=16).hexdigest()
+    kind = f"{values.dtype.newbyteorder('=')}{list(values.shape)}"
+    return f"{kind} of norm {np.linalg.norm(values.astype(np.float64)):.4g}, #{content}"
+
+
+def marked(values: np.ndarray) -> list[Any]:
+    """One JSON value for each candidate: numbers, texts and booleans as they are, arrays by their marks."""
+    return list(values.tolist()) if values.ndim == 1 else [mark(value) for value in values]
+
+
+def marked_hyper(hyper: Mapping[str, Any]) -> dict[str, Any]:
+    """Named values as a JSON value."""
+    return {name: mark(value) if isinstance(value, np.ndarray) else value for name, value in hyper.items()}
+
+
+def value_of(values: np.ndarray, candidate: int) -> Any:
+    """The value of one candidate: a plain number, text or boolean, or an array."""
+    found = values[candidate]
+    return found if values.ndim > 1 else found.item()
+
+
+def exact(value: Any) -> str:
+    """A value to the last digit; an array by its mark, of which a few digits are enough to tell it.
+
+    >>> exact(0.1), exact("polyak"), exact(np.array([3.0, 4.0]))
+    ('0.1', "'polyak'", 'float64[2] of norm 5, #b6f3c66f')
+    """
+    if isinstance(value, np.ndarray):
+        value = mark(value)
+    if is_mark(value):
+        text, _, content = value.rpartition("#")
+        return f"{text}#{content[:SHOWN]}"
+    return repr(value)
+
+
+def short(value: Any) -> str:
+    """A value in a table: real numbers with four digits."""
+    return f"{value:.4g}" if isinstance(value, float) else exact(value) if _is_array(value) else f"{value}"
+
+
+def named(hyper: Mapping[str, Any], write: Any = short) -> str:
+    """Hyperparameters in a line."""
+    return ", ".join(f"{name} = {write(value)}" for name, value in hyper.items()) or "no hyperparameters"
+
+
+def is_mark(value: Any) -> bool:
+    """Whether a text stands for an array."""
+    head, _, content = value.rpartition(" of norm ")[2].partition(", #") if isinstance(value, str) else ("", "", "")
+    return bool(head) and len(content) == 32
+
+
+def same_hyper(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two candidates have the same values, arrays compared by content."""
+    return marked_hyper(one) == marked_hyper(other)
+
+
+def keys(candidates: Mapping[str, np.ndarray], names: Iterable[str]) -> list[tuple[Any, ...]]:
+    """One hashable key for each candidate, equal exactly if all values are."""
+    columns = []
+    for name in names:
+        values = np.asarray(candidates[name])
+        columns.append(values.tolist() if values.ndim == 1 else [value.tobytes() for value in values])
+    return list(zip(*columns, strict=True))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_mark(value)
