@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from pacopt.engines.traced.precision import in_precision, precision
+from pacopt.engines.traced.static import divided, united
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractProblem, AbstractProximable
 
@@ -40,7 +40,7 @@ def estimated_curvature(
 
 def _eigenvalues(problem: AbstractProblem, instances: Instances, dtype: np.dtype[Any]) -> np.ndarray:
     fields = {name: in_precision(name, array, dtype) for name, array in instances.fields.items()}
-    arrays, rest = eqx.partition(problem, eqx.is_array)
+    arrays, rest = divided(problem)
     with precision(dtype):
         first = {name: array[0] for name, array in fields.items()}
         size = ravel_pytree(jax.tree.map(jax.numpy.asarray, problem.start(first)))[0].size
@@ -52,7 +52,7 @@ def _eigenvalues(problem: AbstractProblem, instances: Instances, dtype: np.dtype
 
 def _loss(rest: Any, arrays: Any, instance: Any) -> tuple[Any, jax.Array]:
     """The loss, or its smooth part, as a function of a flat vector, and the start as such."""
-    problem = eqx.combine(arrays, rest)
+    problem = united(arrays, rest)
     loss = problem.smooth if isinstance(problem, AbstractProximable) else problem.loss
     start, unravel = ravel_pytree(jax.tree.map(jax.numpy.asarray, problem.start(instance)))
     return lambda x: loss(unravel(x), instance), start

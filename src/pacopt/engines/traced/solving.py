@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
 from pacopt.engines.solution import Solution
 from pacopt.engines.traced.cell import Cell, Outcome
 from pacopt.engines.traced.precision import in_precision, precision
+from pacopt.engines.traced.static import divided, united
 from pacopt.support.cells import refuse_bad_losses
 
 
@@ -18,7 +18,7 @@ def solve(
     cell: Cell, values: Mapping[str, Any], instance: Mapping[str, np.ndarray], dtype: np.dtype[Any], seed: int
 ) -> Solution:
     """Run one candidate on one instance; return where it ended if that is no worse than the start, else the start."""
-    arrays, rest = eqx.partition(cell, eqx.is_array)
+    arrays, rest = divided(cell)
     words = np.array([seed], dtype="<u8").view("<u4") if cell.random else np.empty(0, dtype=np.uint32)
     with precision(dtype):
         data = {name: in_precision(name, np.asarray(array)[None], dtype)[0] for name, array in instance.items()}
@@ -31,8 +31,8 @@ def solve(
 
 
 @partial(jax.jit, static_argnums=0)
-def _run(rest: Cell, arrays: Cell, values: Any, instance: Any, seed: Any) -> tuple[Any, Any, jax.Array, Outcome]:
-    cell: Cell = eqx.combine(arrays, rest)
+def _run(rest: Any, arrays: Any, values: Any, instance: Any, seed: Any) -> tuple[Any, Any, jax.Array, Outcome]:
+    cell: Cell = united(arrays, rest)
     raw, above = cell.start_loss(instance)
     x, outcome = cell.run(values, instance, raw, seed)
     return cell.start_point(instance), x, above, outcome

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +26,7 @@ from pacopt.engines.traced.nesting import flat_space
 from pacopt.engines.traced.parallel import ordered_results
 from pacopt.engines.traced.precision import in_precision, precision, refuse_narrow_fields, refuse_overflow, working_type
 from pacopt.engines.traced.provenance import provenance
+from pacopt.engines.traced.static import divided, united
 from pacopt.engines.traced.tiling import TILE_BYTES, Tiling, plan_tiles
 from pacopt.engines.work import Collected, Layout, Progress, Tile, collect, expanded
 from pacopt.instances import Instances
@@ -123,7 +123,7 @@ class Tabulation:
         rows = np.minimum(np.arange(self.tiling.blocks * self.tiling.block), self.tiling.rows - 1)
         rows = rows.reshape(self.tiling.blocks, self.tiling.block)
         hypers = {name: array[rows] for name, array in traced_values(self.cell, self.candidates, self.dtype).items()}
-        arrays, rest = eqx.partition(self.cell, eqx.is_array)
+        arrays, rest = divided(self.cell)
         with precision(self.dtype):
             shared = [jax.device_put((arrays, hypers), device) for device in devices]
             raw, start = self._start_losses(rest, shared[0][0])
@@ -146,7 +146,7 @@ class Tabulation:
 
         return ordered_results(solve, firsts, workers=max(len(devices), cores()))
 
-    def _start_losses(self, rest: Cell, arrays: Cell) -> tuple[np.ndarray, np.ndarray]:
+    def _start_losses(self, rest: Any, arrays: Any) -> tuple[np.ndarray, np.ndarray]:
         """The start losses of all instances, as the problem has them and above a known minimum."""
         count = self.tiling.columns
         size = -(-count // max(1, -(-count * self.tiling.instance_bytes // TILE_BYTES)))
@@ -213,17 +213,17 @@ def _words(seeds: np.ndarray) -> np.ndarray:
 
 
 @partial(jax.jit, static_argnums=0)
-def _run_starts(rest: Cell, arrays: Cell, batch: Any) -> tuple[jax.Array, jax.Array]:
+def _run_starts(rest: Any, arrays: Any, batch: Any) -> tuple[jax.Array, jax.Array]:
     """Start losses [instance]."""
-    cell: Cell = eqx.combine(arrays, rest)
+    cell: Cell = united(arrays, rest)
     raw, above = jax.vmap(cell.start_loss)(batch)
     return raw, above
 
 
 @partial(jax.jit, static_argnums=0)
-def _run_tile(rest: Cell, arrays: Cell, hypers: Any, batches: Any, start_losses: Any, seeds: Any) -> Outcome:
+def _run_tile(rest: Any, arrays: Any, hypers: Any, batches: Any, start_losses: Any, seeds: Any) -> Outcome:
     """Outcomes [group, block, lane, candidate, ...]."""
-    cell: Cell = eqx.combine(arrays, rest)
+    cell: Cell = united(arrays, rest)
     over_candidates = jax.vmap(cell, in_axes=(0, None, None, None))
     over_lanes = jax.vmap(over_candidates, in_axes=(None, 0, 0, 0))
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from pacopt.algorithms import HeavyBall
 from pacopt.engines.traced.engine import Traced
+from pacopt.engines.traced.nesting import flat_space
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.papers.sucker_ochs_2023.estimate import Estimate, plug_in_bound
 from pacopt.papers.sucker_ochs_2023.iterative_box import IterativeBox
 from pacopt.priors.trials import Trials
 from pacopt.problems.quadratic_laws import VaryingCurvature
-from pacopt.space import Domain
 
 EPSILON, STEPS = 0.01, 50
 
@@ -60,7 +60,7 @@ def published(
     """App. B: shrink the box on the prior split, draw from it, weigh the draws on the training split, take the best."""
     engine = heavy_ball(law)
     box = IterativeBox.published(standard(law), L=law.curvature[1], success=success, candidates=candidates)
-    domain: Domain = HeavyBall.hyperparameters
+    domain = flat_space(HeavyBall())
     trials = Trials(engine.table, prior, domain, train=len(train), epsilon=EPSILON, seed=stream(seed, 0))
     table = engine.table(box(trials).support, train)
     estimate = plug_in_bound(table, epsilon=EPSILON)
