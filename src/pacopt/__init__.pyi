@@ -4,6 +4,7 @@ from . import engines as engines
 from . import papers as papers
 from . import priors as priors
 from . import scores as scores
+from . import testing as testing
 from ._version import __version__ as __version__
 from .algorithms import AbstractAlgorithm as AbstractAlgorithm
 from .algorithms import AbstractStandardHyper as AbstractStandardHyper

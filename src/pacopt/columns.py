@@ -88,6 +88,27 @@ def columns_of(groups: np.ndarray, lots: np.ndarray, replicates: int) -> Columns
     return Columns(sizes * replicates, np.array(lead) * replicates)
 
 
+def grouped_columns(groups: object, runs: int, seed: int) -> Columns:
+    """Columns from a label for each run, those of a group side by side; leads are drawn by the seed."""
+    labels = np.asarray(groups)
+    if labels.shape != (runs,):
+        raise TableError(
+            f"groups has shape {labels.shape}, and there are {runs} columns.",
+            "There is one label for each column.",
+            "",
+            "Pass the labels in the order of the columns.",
+        )
+    _, codes = np.unique(labels, return_inverse=True)
+    if np.count_nonzero(np.diff(codes)) + 1 != len(np.unique(codes)):
+        raise TableError(
+            "The columns of a group do not stand side by side.",
+            "The columns of each group follow each other.",
+            "",
+            "Sort the columns by their groups.",
+        )
+    return columns_of(codes, np.random.default_rng(seed).random(runs), 1)
+
+
 def joined(parts: "Sequence[Columns | None]") -> Columns | None:
     """The columns of runs that follow each other; None if each run is one."""
     found = [part for part in parts if part is not None]

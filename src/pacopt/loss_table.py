@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from pacopt.columns import Columns
+from pacopt.columns import Columns, grouped_columns
 from pacopt.errors import StorageError, TableError
 from pacopt.provenance import Origin
 from pacopt.support.arrays import frozen, load_npz, save_npz
@@ -162,6 +162,16 @@ class LossTable:
             fingerprints=None if self.fingerprints is None else self.fingerprints[columns],
             columns=kept,
         )
+
+    def grouped(self, groups: Any, *, seed: int = 0) -> "LossTable":
+        """This table with its columns put into groups, by a number or a text for each; rows of a group side by side.
+
+        A column is a group then: what is averaged is averaged over it, and what is counted is counted on one of its
+        runs, drawn by the seed, which is to be fixed before the losses are looked at.
+        """
+        if self.columns is not None:
+            raise TableError("The table has groups already.", "", "", "Group the table that it was made from.")
+        return replace(self, columns=grouped_columns(groups, self.losses.shape[1], seed))
 
     def hyper(self, candidate: int) -> dict[str, Any]:
         """The hyperparameters of one candidate, by name."""

@@ -275,6 +275,6 @@ def test_a_pytree_of_another_structure_is_refused():
         pacopt.tabulate(
             LAW.problem, KINDS["a network"][0], {"weights": {"hidden": np.zeros((2, 3))}}, SPLIT.test, steps=5
         )
+    wide = {"weights": {name: np.zeros((2, 4)) for name in WEIGHTS}}
     with pytest.raises(CandidatesError, match="of shape"):
-        wide = {"weights": {name: np.zeros((2, 4)) for name in WEIGHTS}}
         pacopt.tabulate(LAW.problem, KINDS["a network"][0], wide, SPLIT.test, steps=5)

@@ -1,0 +1,9 @@
+from .algorithms import check_algorithm as check_algorithm
+from .bounds import check_bound as check_bound
+from .checking import CheckError as CheckError
+from .claims import check_claim as check_claim
+from .engines import check_engine as check_engine
+from .laws import SmallLaw as SmallLaw
+from .priors import check_prior as check_prior
+from .problems import check_problem as check_problem
+from .scores import check_score as check_score
