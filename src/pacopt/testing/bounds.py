@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import comb
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from pacopt.testing.checking import need, told
 from pacopt.testing.laws import LAWS, SmallLaw
 
 #: Numbers of instances and failure probabilities for which every table is looked at.
-SIZES, LEVELS = (1, 2, 5, 12), (0.05, 0.3, 0.6)
+SIZES, LEVELS = (1, 2, 5, 12), (0.05, 0.5)
+#: So many tables are looked at for a law and a number of instances, at most.
+TABLES = 200
 #: Bounds and truths may differ by this much, relative, without one of them being called wrong.
 ROUNDING = 1e-9
 
@@ -31,7 +34,7 @@ def check_bound(
 
     `truth(atoms, weights)` is what the bound speaks of, for every candidate of a law: `atoms` is a table with one
     column for each atom. All candidates count at once, and, unless `posterior` is false, what is said of the mean over
-    the prior and over each single candidate.
+    the prior and of one candidate.
 
     >>> from pacopt.bounds import ClopperPearson
     >>> check_bound(ClopperPearson(), lambda atoms, weights: atoms.succeeded() @ weights, at_least=True)
@@ -42,7 +45,7 @@ def check_bound(
     for law in laws:
         value = np.asarray(truth(law.atoms, law.weights), dtype=float)
         need(value.shape == law.prior.shape, f"the truth of {law.name!r} has the shape {value.shape}")
-        for n in SIZES:
+        for n in (n for n in SIZES if comb(len(law.weights) + n - 1, n) <= TABLES):
             for epsilon in LEVELS:
                 wrong = law.probability(n, partial(_false, bound, law, value, epsilon, at_least, posterior))
                 need(
@@ -68,7 +71,7 @@ def _false(
     need(not np.isnan(said).any(), "for_candidates returns NaN")
     if np.any(_beyond(said, truth, at_least)):
         return True
-    measures = (law.measure, *(law.measure.dirac(i) for i in range(len(truth)))) if posterior else ()
+    measures = (law.measure, law.measure.dirac(0)) if posterior else ()
     for measure in measures:
         with told(f"{type(bound).__name__}.for_posterior"):
             drawn = float(bound.for_posterior(table, law.measure, measure, epsilon))
@@ -78,6 +81,6 @@ def _false(
 
 
 def _beyond(said: np.ndarray, truth: np.ndarray, at_least: bool) -> np.ndarray:
-    slack = ROUNDING * np.abs(truth)
+    slack = ROUNDING * np.abs(np.where(np.isfinite(truth), truth, 0.0))
     wrong: np.ndarray = said > truth + slack if at_least else said < truth - slack
     return wrong

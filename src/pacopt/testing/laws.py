@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import factorial, prod
 
 import numpy as np
@@ -51,6 +51,7 @@ def _law(
     return SmallLaw(name, np.array(weights), np.array(start), np.array(losses), np.array(prior))
 
 
+_COINS = np.array(list(product([0.0, 1.0], repeat=4))).T
 #: Ties, failures, rare catastrophes, starts of very different size, candidates that differ and that do not.
 LAWS = (
     _law("a fair coin", [0.5, 0.5], [1.0, 1.0], [[0.0, 1.0]], [1.0]),
@@ -58,5 +59,6 @@ LAWS = (
     _law("a rare failure", [0.9, 0.1], [1.0, 1.0], [[0.1, np.inf], [0.2, 0.3]], [0.5, 0.5]),
     _law("a huge start", [0.95, 0.05], [1.0, 1e6], [[0.3, 9e5], [np.nan, 1e5], [0.0, 1e6]], [0.2, 0.3, 0.5]),
     _law("twins", [0.4, 0.6], [1.0, 1.0], [[0.0, 0.6]] * 4, [0.25] * 4),
+    SmallLaw("four coins that are independent", np.full(16, 1 / 16), np.ones(16), _COINS, np.full(4, 0.25)),
     _law("a start of zero", [0.3, 0.3, 0.4], [0.0, 0.0, 1.0], [[0.0, 1.0, 0.5]], [1.0]),
 )

@@ -38,9 +38,9 @@ def _check_row(problem: AbstractProblem, name: str, instance: Any) -> None:
     need(bool(plain == again), f"{name}.loss gives {plain} and then {again} at the same point")
     need(np.allclose(plain, compiled, rtol=1e-9), f"{name}.loss gives {plain}, and {compiled} when it is compiled")
     objective = Objective(problem, instance)
-    slope, unravel = ravel_pytree(objective.gradient(start))
+    slope = np.asarray(ravel_pytree(objective.gradient(start))[0])
     need(bool(np.isfinite(slope).all()), f"{name} has no finite gradient at the start")
-    _check_slope(problem, name, instance, start, slope, unravel)
+    _check_slope(problem, name, instance, start, slope)
     if isinstance(problem, AbstractKnownMinimum):
         minimum = problem.minimum(instance)
         need(bool(minimum <= plain * (1 + 1e-12) + 1e-12), f"{name}.minimum is {minimum}, above the loss {plain}")
@@ -48,21 +48,22 @@ def _check_row(problem: AbstractProblem, name: str, instance: Any) -> None:
         _check_prox(problem, name, instance, start)
 
 
-def _check_slope(problem: Any, name: str, instance: Any, start: Any, slope: Any, unravel: Any) -> None:
-    """The derivative along the gradient, by differences."""
+def _check_slope(problem: Any, name: str, instance: Any, start: Any, slope: Any) -> None:
+    """The derivative by autodiff and by differences, along the gradient and along another direction."""
     loss = problem.smooth if isinstance(problem, AbstractProximable) else problem.loss
     flat, back = ravel_pytree(start)
     length = float(np.linalg.norm(slope))
-    if length == 0:
-        return
-    step = 1e-6 * max(1.0, float(np.linalg.norm(flat))) / length
-    ahead, behind = (float(loss(back(flat + sign * step * slope), instance)) for sign in (1, -1))
-    measured, expected = (ahead - behind) / (2 * step), length**2
-    size = abs(float(loss(start, instance))) / step
-    need(
-        abs(measured - expected) <= 1e-3 * expected + 1e-12 * size,
-        f"{name}: the loss changes by {measured:.6g} along its gradient, and by autodiff it should by {expected:.6g}",
-    )
+    other = np.random.default_rng(0).normal(size=flat.shape)
+    for direction in (other / np.linalg.norm(other), slope / max(length, 1e-300)):
+        step = 1e-6 * max(1.0, float(np.linalg.norm(flat)))
+        ahead, behind = (float(loss(back(flat + sign * step * direction), instance)) for sign in (1, -1))
+        measured, expected = (ahead - behind) / (2 * step), float(slope @ direction)
+        rounding = 1e-14 * abs(float(loss(start, instance))) / step
+        need(
+            abs(measured - expected) <= 1e-3 * length + rounding + 1e-6 * abs(measured) + 1e-9,
+            f"{name}: along a direction the loss changes by {measured:.6g}, and by its gradient it should by "
+            f"{expected:.6g}",
+        )
 
 
 def _check_prox(problem: Any, name: str, instance: Any, start: Any) -> None:
