@@ -21,19 +21,31 @@ class Stored(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A number that does not follow from the table."""
+    """A number that does not follow from the table, or in words a problem that is not one of numbers."""
 
     name: str
     stored: Any
     recomputed: Any
+    problem: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name} is stored as {self.stored!r} and recomputed as {self.recomputed!r}"
+        return self.problem or f"{self.name} is stored as {self.stored!r} and recomputed as {self.recomputed!r}"
+
+
+class ContradictionError(Exception):
+    """Something is stored that cannot be, whatever the other numbers are."""
+
+    def __init__(self, name: str, stored: Any, needed: Any, problem: str = "") -> None:
+        super().__init__(name, stored, needed, problem)
+        self.disagreement = Disagreement(name, stored, needed, problem)
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How many numbers were recomputed, the first that disagreed, if any did, and claims that were not recomputed."""
+    """How many numbers were recomputed, the first that disagreed, if any did, and what was not recomputed.
+
+    Not recomputed are claims, by their names, and numbers beside a claim, by their places: "deployed.mine_mean".
+    """
 
     compared: int
     disagreement: Disagreement | None
