@@ -8,7 +8,7 @@ from typing import Any
 
 from pacopt.aliases import with_earlier_attributes
 from pacopt.assumptions import Assumption, Status
-from pacopt.claims.ledger import ledger_of
+from pacopt.claims.ledger import with_earlier
 from pacopt.claims.numbers import Deployed, Posterior
 from pacopt.design import Design
 from pacopt.loss_table import LossTable
@@ -116,8 +116,7 @@ class Certificate:
         """The same certificate, which knows of so many earlier ones that were made with some of these instances."""
         if self.stored is not None or earlier == self.earlier:
             return self
-        ledger = ledger_of(self.design, self.origin, separate_draws=self.separate_draws, earlier=earlier)
-        return replace(self, earlier=earlier, ledger=ledger)
+        return replace(self, earlier=earlier, ledger=with_earlier(self.ledger, self.earlier, earlier))
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Write a run with this certificate, its table and its report; whole or not at all, never over another one."""

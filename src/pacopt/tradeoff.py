@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.certificate import Certificate
+from pacopt.claims.checking import numbers_of
 from pacopt.claims.foreign import ForeignClaim
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
@@ -123,7 +124,7 @@ def frontier(learned: Certified | Certificate, levels: Sequence[float] = LEVELS)
 def candidate_bounds(table: LossTable, design: Design, *, confidence: float) -> dict[str, Float[np.ndarray, " hyper"]]:
     """The number of every claim for every candidate, all at once with this confidence; but those without code."""
     claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
-    return {claim.name: claim.for_candidates(table, design, 1 - confidence) for claim in claims}
+    return {claim.name: numbers_of(claim, table, design, 1 - confidence) for claim in claims}
 
 
 def _short(value: Any) -> str:

@@ -28,6 +28,7 @@ class Risk(AbstractClaim):
     share: float = 0.6
 
     name: ClassVar = "risk"
+    explaining: ClassVar = ("confidence_cost", "empirical_risk", "selection_cost", "t", "t_at_edge")
     scored: ClassVar = True
 
     def bound(self, design: "Design") -> MixtureBetting:

@@ -26,6 +26,7 @@ class Success(AbstractClaim):
     share: float = 0.2
 
     name: ClassVar = "success"
+    explaining: ClassVar = ("empirical_success",)
     at_least: ClassVar = True
 
     def bound(self, design: "Design") -> ClopperPearson:
