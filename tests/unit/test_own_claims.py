@@ -161,14 +161,15 @@ def test_numbers_that_explain_a_claim_have_names_of_their_own(key):
 def test_a_claim_without_a_formula_hides_no_number_of_another():
     table, certificate = certified(Solved())
     stored = certificate.to_dict()
-    for name in ("empirical", "weight", "t"):
+    for name, lie in (("empirical", {"empirical_risk": 0.0}), ("weight", {}), ("quiet", {"quantile_mean": 0.1})):
         every = [claim | {"name": name} if claim["name"] == "solved" else claim for claim in stored["design"]["claims"]]
         design = stored["design"] | {"claims": every}
-        part = {key: value for key, value in stored["deployed"].items() if key != "solved"}
-        part |= {"empirical_risk": 0.0} if name == "empirical" else {name: 0.5}
-        changed = {**stored, "design": design, "design_hash": digest(design), "deployed": part}
+        changed = stored | {"design": design, "design_hash": digest(design)}
+        for part in ("deployed", "posterior"):
+            changed[part] = {name if key == "solved" else key: value for key, value in stored[part].items()}
         changed["ledger"] = [entry | {"text": entry["text"].replace("solved", name)} for entry in stored["ledger"]]
-        assert not pacopt.audit(forged(changed), table).passed
+        assert pacopt.audit(forged(changed), table).passed == (name != "weight")
+        assert not lie or not pacopt.audit(forged(changed, deployed=lie), table).passed
     more = forged(stored, deployed={"surprise": 0.5})
     assert pacopt.audit(more, table).disagreement.name == "certificate.deployed.surprise"
 

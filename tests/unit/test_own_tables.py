@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pacopt
-from pacopt import Design, LossTable, Ranged
-from pacopt.errors import DesignError, StorageError, TableError
+from pacopt import Design, DiscreteMeasure, LossTable, Ranged
+from pacopt.errors import DesignError, MeasureError, StorageError, TableError
 
 SOLVERS = {"solver": ["osqp", "scs", "clarabel"], "polish": [True, False, True], "check": [25, 1, 10]}
 
@@ -142,12 +142,23 @@ def test_a_range_that_is_none_is_refused(top):
         ({"solver": ["a", "b"]}, "has shape"),
         ({"solver": [["a"], ["b"], ["c"]]}, "holds <U1 values"),
         ({"solver": [object(), 1, 2]}, "holds object values"),
+        ({"solver": [None, None, None]}, "holds object values"),
+        ({"solver": [b"a", b"b", b"c"]}, r"holds \|S1 values"),
+        ({"solver": [1, "x", True]}, "holds booleans and numbers and texts"),
+        ({"solver": [1, True, 2]}, "holds booleans and numbers"),
+        ({"solver": [2**53 + 1, 1, 2]}, r"holds a whole number beyond 2\^53"),
+        ({"solver": [-(2**63), 2**63, 2]}, r"holds a whole number beyond 2\^53"),
+        ({"solver": [2**70, 1, 2]}, "holds object values"),
+        ({"solver": [1.0, np.inf, 2.0]}, "holds the value inf"),
+        ({"solver": np.array([1.0, np.nan, 2.0])}, "holds the value nan"),
         (5, "candidates is a int"),
     ],
 )
 def test_candidates_that_are_no_names_are_refused(wrong, words):
     with pytest.raises(TableError, match=words):
         LossTable(losses=np.ones((3, 4)), start=np.ones(4), candidates=wrong)
+    with pytest.raises(MeasureError, match=r"no values by name|has shape"):
+        DiscreteMeasure(wrong, np.full(3, -np.log(3)))
 
 
 def test_certificates_of_tables_with_a_range_hold_as_often_as_they_say():
