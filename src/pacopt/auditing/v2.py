@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pacopt.auditing.choosing import eligible, objective
-from pacopt.auditing.comparing import ContradictionError, Disagreement, broken_rule, content, hashed
+from pacopt.auditing.comparing import ContradictionError, Disagreement, Given, broken_rule, content, hashed
 from pacopt.auditing.formulas import FORMULAS, NAMES, formula_of
 from pacopt.auditing.setting import Setting, prior_weights
 from pacopt.loss_table import LossTable
@@ -112,7 +112,8 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "index": index,
         "weight": s.pi[index],
     }
-    posterior: dict[str, Any] = {"kl": divergence, "weights": list(q), **details}
+    weights: Any = list(q) if design["claims"][0]["class"] in FORMULAS else Given(list(q))
+    posterior: dict[str, Any] = {"kl": divergence, "weights": weights, **details}
     for claim in design["claims"]:
         formula = formula_of(claim)
         if formula is not None:
@@ -160,13 +161,15 @@ def not_recomputed(stored: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _own(stored: dict[str, Any], part: str, recomputed: Mapping[str, Any]) -> dict[str, Any]:
-    """What is stored for claims of the user's own and has no formula; never what a formula gives, or another claim."""
+    """What is stored for claims of the user's own without a formula; never what a formula gives, or another claim."""
     bare = {claim["name"] for claim in stored["design"]["claims"] if formula_of(claim) is None}
     for name in bare & recomputed.keys():
         raise ContradictionError("certificate.design.claims", name, "claims with names of their own")
     owners = {key: _owner(key, stored) for key in stored[part] if key not in recomputed}
     return {
-        key: stored[part][key] for key, name in owners.items() if name is not None and (name != key or name in bare)
+        key: Given(stored[part][key])
+        for key, name in owners.items()
+        if name is not None and (name != key or name in bare)
     }
 
 
