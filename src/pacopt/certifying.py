@@ -184,6 +184,13 @@ def _check_candidates(table: LossTable, design: Design) -> None:
             "Statements would mix losses and ratios to the start.",
             "Make the table without start, or leave the score out.",
         )
+    if table.start is None and design.target_ratio != 1:
+        raise DesignError(
+            f"target_ratio is {design.target_ratio!r}, and the table has no start losses.",
+            "A run reaches a part of its start only if there is one.",
+            "Success would be what nobody asked for: that a run does not fail.",
+            "Leave target_ratio out, and give your own verdicts: LossTable(..., success=...).",
+        )
     ours, theirs = table.candidates, design.prior.support
     if ours.keys() != theirs.keys() or any(not np.array_equal(ours[name], theirs[name]) for name in ours):
         raise DesignError(

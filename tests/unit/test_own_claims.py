@@ -348,6 +348,20 @@ def test_shares_of_other_kinds_of_numbers_are_stored(tmp_path):
     assert pacopt.verify(certificate.save(tmp_path / "run")).passed
 
 
+def test_the_text_of_a_certificate_is_the_same_without_the_code_of_a_claim():
+    def words(self, design):
+        return "words of my own"
+
+    claim = named("mine", unit="per cent", heading=words, explained=lambda *everything: ["Mine."])
+    _, certificate = certified(claim, require={"mine": 0.01})
+    stored = certificate.to_dict()
+    loaded = pacopt.Certificate.from_dict(stored)
+    assert isinstance(loaded.design["mine"], ForeignClaim), "the class has no place in its module"
+    assert str(loaded) == str(certificate)
+    assert f"mine at least {claim.shown(certificate.posterior.mine)}" in str(certificate)
+    assert "per cent" in claim.shown(0.5)
+
+
 # The ledger.
 
 

@@ -60,6 +60,8 @@ class AbstractClaim(ABC):
     at_least: ClassVar[bool] = False
     #: What stands behind a number.
     unit: ClassVar[str] = ""
+    #: Whether its sentence says what the safeguard is, or speaks of it as known; None if neither.
+    safeguards: ClassVar[bool | None] = None
     #: Names of numbers that explain its own, if they do not begin with its name.
     explaining: ClassVar[tuple[str, ...]] = ()
     #: Whether its number is a value of the score, which a chart can show among the scores of runs.
@@ -121,6 +123,26 @@ class AbstractClaim(ABC):
             return "none"
         return (down(value) if self.at_least else up(value)) + (f" {self.unit}" if self.unit else "")
 
+    def with_unit(self, value: float | None, design: "Design") -> str:
+        """A number rounded to the safe side; a value of the score has the unit of the score."""
+        unit = design.score.spoken_unit if self.scored and value is not None else ""
+        return f"{self.shown(value)} {unit}".rstrip()
+
+    def parts(self, values: Mapping[str, Any]) -> tuple[float, float, float] | None:
+        """What was measured, what the confidence costs and what the choice costs, if its number is their sum."""
+        return None
+
+    def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
+        """Where its number comes from, in sentences; `values` and `drawn` are stored of candidate and posterior.
+
+        They stand in the text of a certificate if the claim is pacopt's own, since a text is read without other code.
+        """
+        return []
+
+    def facts(self, values: Mapping[str, Any], drawn: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        """What led to its number: a name, the text for the deployed candidate, and the text for the posterior."""
+        return []
+
     def heading(self, design: "Design") -> str:
         """What stands above its numbers in a table."""
         return f"{self.name} at {'least' if self.at_least else 'most'}"
@@ -139,6 +161,7 @@ class AbstractClaim(ABC):
             "class": f"{kind.__module__}:{kind.__qualname__}",
             "at_least": self.at_least,
             "share": self.share,
+            "unit": self.unit,
             "settings": {name: _plain(value) for name, value in settings.items()},
         }
 
