@@ -100,10 +100,13 @@ class Median(AbstractClaim):
 class Tail(Median):
     """Another one, whose number nobody can bound with so few instances."""
 
-    name = "tail <b>"
+    name = "tail"
 
     def bound(self, design):
         return OrderStatistics(0.9999)
+
+    def heading(self, design):
+        return "tail <b> at most"
 
     def sentence(self, value, subject):
         return "Nothing can be said of the worst." if value is None else f"The worst end at {self.shown(value)}."

@@ -12,7 +12,7 @@ from pacopt.statement import up  # rounding to the safe side
 
 
 class Hoeffding(pacopt.AbstractLinearBound):
-    theorem, posterior, single, assumptions = "Hoeffding 1963", True, True, ()
+    theorem, assumptions = "Hoeffding 1963", ()
 
     def statistics(self, table):
         z = table.safeguarded()

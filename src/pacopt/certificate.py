@@ -8,7 +8,7 @@ from typing import Any
 
 from pacopt.aliases import with_earlier_attributes
 from pacopt.assumptions import Assumption, Status
-from pacopt.claims.ledger import ledger_of
+from pacopt.claims.ledger import ledger_of, with_earlier
 from pacopt.claims.numbers import Deployed, Posterior
 from pacopt.design import Design
 from pacopt.loss_table import LossTable
@@ -127,7 +127,7 @@ class Certificate:
         """The same certificate, which knows of so many earlier ones that were made with some of these instances."""
         if self.stored is not None or earlier == self.earlier:
             return self
-        return replace(self, earlier=earlier, ledger=self.rests_on(earlier))
+        return replace(self, earlier=earlier, ledger=with_earlier(self.ledger, self.earlier, earlier))
 
     def rests_on(self, earlier: int) -> tuple[Assumption, ...]:
         """The lines of the ledger if there are so many earlier certificates."""

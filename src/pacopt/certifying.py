@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from pacopt.certificate import Certificate
+from pacopt.claims.checking import checked_details, checked_posterior, drawn_number, numbers_of
 from pacopt.claims.numbers import Deployed, Posterior
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
@@ -54,10 +55,11 @@ def certify(
     refuse_reuse(design.sources, table, separate_draws=allow_duplicates)
     confidence, epsilon = float(confidence), 1 - float(confidence)
     required = _required(design, min_success, require)
-    numbers = {claim.name: claim.for_candidates(table, design, epsilon) for claim in design.claims}
+    numbers = {claim.name: numbers_of(claim, table, design, epsilon) for claim in design.claims}
     eligible, attained = _eligible(design, numbers, required)
     index = design.objective.best(numbers[design.objective.name], eligible)
-    posterior, learnt = design.objective.learn(table, design, eligible, epsilon)
+    found = design.objective.learn(table, design, eligible, epsilon)
+    posterior, learnt = checked_posterior(design.objective, found, eligible)
     return _made(table, design, confidence, allow_duplicates, required, attained, index, numbers, posterior, learnt)
 
 
@@ -79,9 +81,13 @@ def _made(
     for claim in design.claims:
         value = float(numbers[claim.name][index])
         values[claim.name] = value if np.isfinite(value) else None
-        values |= claim.details(table, design, index, value, epsilon)
-    drawn = {claim.name: claim.for_posterior(table, design, posterior, epsilon) for claim in design.claims}
-    drawn = {name: value if value is not None and np.isfinite(value) else None for name, value in drawn.items()}
+        details = claim.details(table, design, index, value, epsilon)
+        values |= checked_details(claim, details, values, numbers)
+    drawn = {
+        claim.name: drawn_number(claim, claim.for_posterior(table, design, posterior, epsilon))
+        for claim in design.claims
+    }
+    learnt = checked_details(design.objective, learnt, drawn, numbers)
     split = table.origin.split
     separate = separate or (split is not None and split.allow_duplicates)
     certificate = Certificate(
@@ -91,7 +97,7 @@ def _made(
         design=design,
         deployed=Deployed(index, marked_hyper(table.hyper(index)), float(design.prior.weights[index]), values),
         posterior=Posterior(
-            kl=posterior.kl(design.prior), weights=tuple(posterior.weights.tolist()), values=drawn | dict(learnt)
+            kl=posterior.kl(design.prior), weights=tuple(posterior.weights.tolist()), values=drawn | learnt
         ),
         required=required,
         attained=attained,
@@ -116,11 +122,22 @@ def _made(
 
 def _required(design: Design, min_success: float | None, require: Mapping[str, float] | None) -> dict[str, float]:
     """What is asked of the deployed candidate, by the names of claims."""
-    wanted = dict(require or {}) | ({} if min_success is None else {REQUIRED: min_success})
+    if require is not None and not isinstance(require, Mapping):
+        raise DesignError(f"require is {require!r}.", "It is a mapping.", "", 'Use require={"risk": 0.1}, for example.')
+    wanted = dict(require or {})
+    if min_success is not None and wanted.setdefault(REQUIRED, min_success) != min_success:
+        raise DesignError(
+            f"min_success is {min_success!r}, and {wanted[REQUIRED]!r} is required of {REQUIRED}.",
+            "One number is required of a claim.",
+            "",
+            "Leave one of the two out.",
+        )
     for name, value in wanted.items():
         claim = design[name]
-        if not is_real(value):
+        if not is_real(value) or not np.isfinite(value):
             raise DesignError(f"{claim.name} of {value!r} is required.", "It is a number.", "", "Use 0.9, for example.")
+        if name == REQUIRED:
+            check_request(0.5, value)
     return {name: float(value) for name, value in wanted.items()}
 
 
@@ -167,6 +184,13 @@ def _check_candidates(table: LossTable, design: Design) -> None:
             "A loss in a unit of its own has no start that it is compared with.",
             "Statements would mix losses and ratios to the start.",
             "Make the table without start, or leave the score out.",
+        )
+    if table.start is None and design.target_ratio != 1:
+        raise DesignError(
+            f"target_ratio is {design.target_ratio!r}, and the table has no start losses.",
+            "A run reaches a part of its start only if there is one.",
+            "Success would be what nobody asked for: that a run does not fail.",
+            "Leave target_ratio out, and give your own verdicts: LossTable(..., success=...).",
         )
     ours, theirs = table.candidates, design.prior.support
     if ours.keys() != theirs.keys() or any(not np.array_equal(ours[name], theirs[name]) for name in ours):

@@ -11,6 +11,7 @@ from pacopt.bounds.absolute import Truncation
 from pacopt.bounds.grids import Grid
 from pacopt.bounds.informed import FAVOURITE, best_fraction, informed_grid, informed_weights, tempered
 from pacopt.claims import AbstractClaim, Shares, claim_from_dict, standard_claims
+from pacopt.claims.checking import check_name, check_shares, settled
 from pacopt.claims.standard import adjusted
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
@@ -72,10 +73,13 @@ class Design:
     ) -> None:
         _check_kinds(prior, t_grid, score, claims)
         check_target_ratio(target_ratio)
-        made = standard_claims() if claims is None else tuple(claims)
-        if (quantile_level, shares, truncation) != (None, None, None):
-            made = adjusted(made, quantile_level, truncation, shares)
+        if claims is None:
+            level = 0.9 if quantile_level is None else quantile_level
+            made = standard_claims(quantile_level=level, truncation=truncation, shares=shares)
+        else:
+            made = adjusted(claims, quantile_level, truncation, shares)
         _check_claims(made)
+        made = tuple(settled(claim) for claim in made)
         values = {
             "prior": prior,
             "t_grid": default_t_grid() if t_grid is None else t_grid,
@@ -221,7 +225,7 @@ def _check_kinds(prior: Any, t_grid: Any, score: Any, claims: Any) -> None:
 
 
 def _check_claims(claims: Sequence[AbstractClaim]) -> None:
-    names = [claim.name for claim in claims]
+    names = [f"{getattr(claim, 'name', None)}" for claim in claims]
     if not names or len(set(names)) < len(names):
         raise DesignError(
             f"The claims are {', '.join(names) or 'none'}.",
@@ -229,12 +233,6 @@ def _check_claims(claims: Sequence[AbstractClaim]) -> None:
             "",
             "Rename one of them.",
         )
-    shares = {claim.name: claim.share for claim in claims}
-    whole = all(is_real(share) and share > 0 for share in shares.values())
-    if not whole or sum(shares.values()) > 1 + 1e-12:
-        raise DesignError(
-            f"The shares of epsilon are {shares}.",
-            "Each claim has a positive share, and all shares sum to at most one.",
-            "Statements hold together only if their failure probabilities add up to no more than epsilon.",
-            "Divide them by their sum: claims=pacopt.claims.shared_out(claims).",
-        )
+    for claim in claims:
+        check_name(claim)
+    check_shares(claims)

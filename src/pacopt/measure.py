@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 
 from pacopt.errors import MeasureError
 from pacopt.support.arrays import frozen
+from pacopt.support.cells import candidate_values
 
 #: Weights given by hand may miss one by this much; they are normalised afterwards.
 SUM_TOLERANCE = 1e-9
@@ -33,12 +34,13 @@ class DiscreteMeasure:
         """Check and freeze."""
         log_weights = frozen(self.log_weights, np.float64)
         try:
-            support = {name: _values(values) for name, values in self.support.items()}
+            support = {name: candidate_values(values) for name, values in self.support.items()}
         except (TypeError, ValueError, AttributeError) as error:
             raise MeasureError(
                 f"The candidates are no values by name: {error}.",
-                "A measure sits on candidates given as one list of values for each hyperparameter.",
-                "",
+                "A measure sits on candidates given as one list of values for each hyperparameter: finite numbers "
+                "(whole ones up to 2^53), texts, or booleans.",
+                "A candidate is stored, compared and deployed by its values.",
                 'Use a mapping such as {"step_size": [0.1, 0.2]}.',
             ) from error
         for name, values in support.items():
@@ -133,12 +135,6 @@ class DiscreteMeasure:
     def dirac(self, index: int) -> "DiscreteMeasure":
         """All weight on one candidate."""
         return DiscreteMeasure(self.support, np.where(np.arange(len(self)) == index, 0.0, -np.inf))
-
-
-def _values(values: Any) -> np.ndarray:
-    """The values of a hyperparameter: real numbers as float64; texts, booleans and whole numbers as they are."""
-    array = np.asarray(values)
-    return frozen(array) if array.dtype.kind in "biuU" else frozen(array, np.float64)
 
 
 def relative_entropy(log_q: np.ndarray, log_p: np.ndarray) -> float:

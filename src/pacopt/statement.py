@@ -1,7 +1,9 @@
 """A certificate as text that can be read aloud."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pacopt.claims import AbstractClaim
+from pacopt.claims.checking import is_ours
 from pacopt.claims.subject import Subject
 from pacopt.support.rounding import down, up
 from pacopt.support.values import ONLY, exact, named
@@ -23,11 +25,12 @@ def subject_of(certificate: "Certificate") -> Subject:
         hyper=f"the {'algorithm' if steps else 'candidate'} with {hyper}" if not only else "the algorithm",
         run=f"run for {steps} steps from the start" if steps else "",
         loss=minimum if relative else score.noun,
-        unit="" if score.unit in score.noun else score.unit,  # a number of iterations has no unit
+        unit=score.spoken_unit,
         criterion=criterion if c.user_success else None,
         relative=relative,
         proviso=score.proviso,
         target_ratio=c.design.target_ratio,
+        safeguarded=_safeguarded(c),
     )
 
 
@@ -47,6 +50,12 @@ def new_words(certificate: "Certificate") -> str:
     if certificate.grouped:
         return f"an instance drawn at random from a new group from the same distribution{seed}"
     return f"a new instance from the same distribution{seed}"
+
+
+def _safeguarded(c: "Certificate") -> bool:
+    """Whether the safeguard is said before a sentence speaks of it as known."""
+    known = [claim.safeguards for claim in c.design.claims if is_ours(claim) and claim.safeguards is not None]
+    return bool(known) and known[0]
 
 
 def certificate_text(certificate: "Certificate") -> str:
@@ -69,7 +78,7 @@ def certificate_text(certificate: "Certificate") -> str:
     lines += [
         "",
         *_drawn(c),
-        *_explained(c),
+        *(line for claim in design.claims if is_ours(claim) for line in claim.explained(*_stored(c), design)),
         f"The failure probability of {1 - c.confidence:.3g} is shared: {shares}.",
     ]
     if subject.relative:
@@ -83,8 +92,8 @@ def certificate_text(certificate: "Certificate") -> str:
         "",
         "It rests on:",
         *(f"- {entry.text} ({entry.status})" for entry in c.ledger),
-        f"Not claimed: anything about one given instance{', more steps' if subject.run else ''}, another distribution, "
-        "or the minimiser. Selecting again on the same instances with other candidates voids it.",
+        f"Not claimed: anything about {_others(subject)}. Selecting again on the same instances with other candidates "
+        "voids it.",
         f"Design {design.hash}, table {c.table_hash}.",
     ]
     return "\n".join(lines)
@@ -117,16 +126,15 @@ def shortfall(certificate: "Certificate") -> str:
     if not c.ever_succeeded:
         return (
             f"{asked or 'Nothing succeeded: '}no candidate succeeded on any training instance. With new training "
-            "instances, look for candidates elsewhere (smaller step sizes, a wider domain), allow more steps, or ask "
-            "for less (a larger target ratio): on the same ones a second certificate would be void."
+            f"instances, {_advice(c)}: on the same ones a second certificate would be void."
         )
     if c.attained:
         return ""
     name, wanted = next((name, wanted) for name, wanted in c.required.items() if not _met(c, name, wanted))
     claim = c.design[name]
     return (
-        f"{asked}no candidate could be certified with {claim.heading(c.design)} {wanted!r}. The one below comes "
-        f"nearest, with {claim.shown(c.deployed.values[name])}."
+        f"{asked}no candidate could be certified with {_heading(claim, c)} {wanted!r}. The one below comes "
+        f"nearest, with {_shown(claim, c.deployed.values[name], c)}."
     )
 
 
@@ -136,7 +144,7 @@ def _met(c: "Certificate", name: str, wanted: float) -> bool:
 
 
 def _asked(c: "Certificate") -> str:
-    asked = [f"{c.design[name].heading(c.design)} {wanted!r}" for name, wanted in c.required.items()]
+    asked = [f"{_heading(c.design[name], c)} {wanted!r}" for name, wanted in c.required.items()]
     return " and ".join(asked)
 
 
@@ -145,21 +153,43 @@ def _drawn(c: "Certificate") -> list[str]:
     known = [claim for claim in c.design.claims if c.posterior.values.get(claim.name) is not None]
     if not known or max(c.posterior.weights) == 1.0:
         return []
-    numbers = ", ".join(f"{claim.heading(c.design)} {claim.shown(c.posterior.values[claim.name])}" for claim in known)
+    values = c.posterior.values
+    numbers = ", ".join(f"{_heading(claim, c)} {_shown(claim, values[claim.name], c)}" for claim in known)
     return [f"For a fresh candidate drawn from the posterior for each instance: {numbers}.", ""]
 
 
-def _explained(c: "Certificate") -> list[str]:
-    """Where the number of the objective comes from, if that is the mean score."""
-    values, drawn = c.deployed.values, c.posterior.values
-    if "selection_cost" not in values or "t" not in drawn:
-        return []
-    number = c.design.objective.shown(values[c.design.objective.name])
-    edge = " (at the edge of its grid: with new training instances another grid might be tighter)"
-    return [
-        f"Where {number} comes from: {values['empirical_risk']:.4g} on the training instances + "
-        f"{values['confidence_cost']:.4g} for the confidence + {values['selection_cost']:.4g} for the choice among "
-        f"{len(c.design.prior)} candidates (weight {c.deployed.weight:.3g}).",
-        f"Posterior: training mean {drawn['empirical_risk']:.4g}, KL {c.posterior.kl:.4g} nats, t = {drawn['t']:.4g}"
-        f"{edge if drawn['t_at_edge'] else ''}.",
+def _stored(c: "Certificate") -> tuple[dict[str, Any], dict[str, Any]]:
+    return c.deployed.to_dict(), c.posterior.to_dict()
+
+
+# A text is the same with and without the code of a claim: of a user's own, only its sentence is taken as it was made.
+
+
+def _heading(claim: AbstractClaim, c: "Certificate") -> str:
+    return claim.heading(c.design) if is_ours(claim) else AbstractClaim.heading(claim, c.design)
+
+
+def _shown(claim: AbstractClaim, value: float | None, c: "Certificate") -> str:
+    return claim.with_unit(value, c.design) if is_ours(claim) else AbstractClaim.shown(claim, value)
+
+
+def _others(subject: Subject) -> str:
+    """What is not claimed."""
+    parts = [
+        "one given instance",
+        *(["more steps"] if subject.run else []),
+        "another distribution",
+        *(["the minimiser"] if subject.relative else []),
     ]
+    return f"{', '.join(parts[:-1])}{',' if len(parts) > 2 else ''} or {parts[-1]}"
+
+
+def _advice(c: "Certificate") -> str:
+    """What might help where nothing succeeded, as far as there is such a thing."""
+    steps, ratio = c.origin.steps, not c.user_success and c.design.target_ratio < 1
+    parts = [
+        f"look for candidates elsewhere{' (smaller step sizes, a wider domain)' if steps else ''}",
+        *(["allow more steps"] if steps else []),
+        f"ask for less{' (a larger target ratio)' if ratio else ''}",
+    ]
+    return f"{', '.join(parts[:-1])}{',' if len(parts) > 2 else ''} or {parts[-1]}"

@@ -8,6 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.certificate import Certificate
+from pacopt.claims import AbstractClaim
+from pacopt.claims.checking import numbers_of
 from pacopt.claims.foreign import ForeignClaim
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
@@ -34,13 +36,13 @@ class Certified(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """The candidate with the best objective among those that are certified to reach `level`.
+    """The candidate with the best objective among those that are certified to reach `level`, or of all if it is None.
 
     Its number for each claim of the design stands in `values` (None where no finite bound exists) and is an attribute:
     `choice.risk`.
     """
 
-    level: float
+    level: float | None
     index: int
     hyper: dict[str, Any]
     values: Mapping[str, float | None]
@@ -60,30 +62,37 @@ class Frontier:
     design: Design
     choices: tuple[Choice, ...]
     unattained: tuple[float, ...]
+    #: The claim that the levels are of; None if nothing is traded.
+    along: str | None = REQUIRED
 
     def __str__(self) -> str:
         claims = [claim for claim in self.design.claims if self.choices and claim.name in self.choices[0].values]
         # What is required stands first, then the objective, then the rest.
-        claims.sort(key=lambda claim: (claim.name != REQUIRED, claim is not self.design.objective))
+        claims.sort(key=lambda claim: (claim.name != self.along, claim is not self.design.objective))
         headings = [claim.heading(self.design) for claim in claims]
         lines = [
-            f"With confidence {self.confidence!r}, all lines at once:",
-            f"{'level':>7}" + "".join(f"  {heading:>16}" for heading in headings) + "  hyperparameters",
+            f"With confidence {self.confidence!r}{', all lines at once' if self.along else ''}:",
+            f"{'level' if self.along else '':>7}" + "".join(f"  {h:>16}" for h in headings) + "  hyperparameters",
         ]
         # Several levels may lead to the same choice: the highest of them says it all.
         for choice in {choice.index: choice for choice in self.choices}.values():
             hyper = named(choice.hyper)
             numbers = "".join(
-                f"  {claim.shown(choice.values[claim.name]):>{max(16, len(heading))}}"
+                f"  {claim.with_unit(choice.values[claim.name], self.design):>{max(16, len(heading))}}"
                 for claim, heading in zip(claims, headings, strict=True)
             )
-            lines.append(f"{choice.level:>7g}{numbers}  {hyper}")
+            lines.append(f"{'' if choice.level is None else f'{choice.level:g}':>7}{numbers}  {hyper}")
         lines += [f"{level:>7g}  no candidate can be certified at this level" for level in self.unattained]
         return "\n".join(lines)
 
 
-def frontier(learned: Certified | Certificate, levels: Sequence[float] = LEVELS) -> Frontier:
+def frontier(
+    learned: Certified | Certificate, levels: Sequence[float] | None = None, *, along: str | None = None
+) -> Frontier:
     """For each level of success, the best certified objective among the candidates that are certified to reach it.
+
+    `along` names another claim to trade with; its levels are what was certified of it, unless they are given. A design
+    that claims nothing of success has one line, the best, unless something is named.
 
     The bounds behind a certificate hold for every candidate on one event. So all lines of the frontier hold together
     with the confidence of the certificate, whatever the levels are, and a line may be picked after looking; the
@@ -98,30 +107,46 @@ def frontier(learned: Certified | Certificate, levels: Sequence[float] = LEVELS)
             "",
             "Pass it: pacopt.frontier(learned).",
         )
-    try:
-        wanted = sorted({float(level) for level in levels})
-    except (TypeError, ValueError):
-        wanted = []
-    if not wanted or not (wanted[0] >= 0 and wanted[-1] <= 1):
-        raise DesignError(f"The levels are {levels!r}.", "Levels are probabilities.", "", "Use (0.5, 0.9, 0.99).")
     design = certificate.design
+    if along is None and REQUIRED in design:
+        along = REQUIRED
+    traded = None if along is None else design[along]
+    for claim in (design.objective, traded):
+        if isinstance(claim, ForeignClaim):
+            claim.bound(design)  # says that its code is needed
     bounds = candidate_bounds(table, design, confidence=certificate.confidence)
-    required, best = design[REQUIRED], design.objective
     held = design.prior.log_weights > -np.inf
+    wanted: list[Any] = [None] if traded is None else _levels(traded, bounds[traded.name][held], levels)
     choices, unattained = [], []
     for level in wanted:
-        able = held & required.meets(bounds[required.name], level)
+        able = held if traded is None else held & traded.meets(bounds[traded.name], level)
         if not able.any():
             unattained.append(level)
             continue
-        index = best.best(bounds[best.name], able)
+        index = design.objective.best(bounds[design.objective.name], able)
         values = {name: float(numbers[index]) for name, numbers in bounds.items()}
         finite = {name: value if np.isfinite(value) else None for name, value in values.items()}
         choices.append(Choice(level, index, table.hyper(index), finite))
-    return Frontier(certificate.confidence, design, tuple(choices), tuple(unattained))
+    return Frontier(certificate.confidence, design, tuple(choices), tuple(unattained), along)
+
+
+def _levels(claim: AbstractClaim, certified: Float[np.ndarray, " held"], levels: Any) -> list[float]:
+    """The levels in their order, from what is easily reached to what is not."""
+    probability = claim.name == REQUIRED
+    if levels is None:
+        levels = LEVELS if probability else certified[np.isfinite(certified)].tolist()
+    try:
+        wanted = sorted({float(level) for level in levels}, reverse=not claim.at_least)
+    except (TypeError, ValueError):
+        wanted = []
+    if probability and not (wanted and wanted[0] >= 0 and wanted[-1] <= 1):
+        raise DesignError(f"The levels are {levels!r}.", "Levels are probabilities.", "", "Use (0.5, 0.9, 0.99).")
+    if not all(np.isfinite(wanted)) or (not wanted and len(certified[np.isfinite(certified)])):
+        raise DesignError(f"The levels are {levels!r}.", "Levels are finite numbers.", "", "Leave them out.")
+    return wanted
 
 
 def candidate_bounds(table: LossTable, design: Design, *, confidence: float) -> dict[str, Float[np.ndarray, " hyper"]]:
     """The number of every claim for every candidate, all at once with this confidence; but those without code."""
     claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
-    return {claim.name: claim.for_candidates(table, design, 1 - confidence) for claim in claims}
+    return {claim.name: numbers_of(claim, table, design, 1 - confidence) for claim in claims}

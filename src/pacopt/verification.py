@@ -94,7 +94,10 @@ def verify(
         return Verification(str(root), 0, 0, (f"{type(error).__name__}: {error}",))
     again, unchecked = (
         0,
-        [f"the claim {name!r}, whose formula is not at hand, was not recomputed" for name in result.not_recomputed],
+        [
+            f"the {'number' if '.' in name else 'claim'} {name!r}, whose formula is not at hand, was not recomputed"
+            for name in result.not_recomputed
+        ],
     )
     if not (root / REPORT).exists():
         unchecked.append(f"there is no {REPORT}; `pacopt report` draws it")

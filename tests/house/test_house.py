@@ -130,6 +130,54 @@ def test_a_claim_is_named_in_its_own_file_and_its_formula_and_nowhere_else():
     assert named_in(package / "claims/standard.py", claims.Quantile), "the test can fail"
 
 
+#: Where `min_success`, the short way to ask something of one claim, and what is shown beside it, speak of that claim.
+REQUIRING = {
+    "certifying.py",
+    "comparison.py",
+    "earlier.py",
+    "priors/trials.py",
+    "report/candidates.py",
+    "report/sections/measured.py",
+    "report/sections/posterior.py",
+    "stages/running.py",
+    "tradeoff.py",
+}
+
+
+def requires(path):
+    """Whether a file asks for the claim that `min_success` speaks of."""
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "pacopt.claims.standard"
+        and "REQUIRED" in {alias.name for alias in node.names}
+        for node in ast.walk(ast.parse(path.read_text()))
+    )
+
+
+def explains(path, claim):
+    """Whether a file reads numbers that explain a claim, by their names."""
+    names = {name for name in claim.explaining if name != "t"}  # anybody may call something t
+    return any(
+        (isinstance(node, ast.Constant) and node.value in names)
+        or (isinstance(node, ast.Attribute) and node.attr in names)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if not isinstance(node, ast.Constant) or isinstance(node.value, str)
+    )
+
+
+def test_what_explains_a_claim_is_read_by_the_claim_and_what_is_required_in_few_places():
+    from pacopt import claims
+
+    package = ROOT / "src/pacopt"
+    paths = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    others = {name: path for name, path in paths.items() if not name.startswith(("claims/", "auditing/", "papers/"))}
+    assert {name for name, path in others.items() if requires(path)} <= REQUIRING
+    for claim in claims.ALL:
+        assert {name for name, path in others.items() if explains(path, claim)} == set()
+    assert explains(paths["claims/risk.py"], claims.Risk), "the test can fail"
+    assert requires(paths["certifying.py"])
+
+
 def test_every_claim_has_a_formula_for_the_audit_and_a_page():
     from pacopt import claims
     from pacopt.auditing.formulas import FORMULAS

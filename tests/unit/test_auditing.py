@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pacopt
+from own_claims import Solved
 from pacopt import Certificate, Design, DiscreteMeasure, LossTable, Shares, Truncation
 from pacopt.errors import StorageError
 from pacopt.support.arrays import digest
@@ -179,3 +180,17 @@ def test_many_light_candidates_do_not_part_certificate_and_audit():
     losses[1:] += 0.09
     table = LossTable(losses=losses, start=np.ones(n))
     assert pacopt.audit(pacopt.certify(table), table).disagreement is None
+
+
+def test_only_numbers_that_were_recomputed_are_counted():
+    table, certificate = certified()
+    deployed, posterior = certificate.deployed.to_dict(), certificate.posterior.to_dict()
+    # The hyperparameters, each number beside them, each weight; no verdict, and nothing that was chosen before.
+    parts = len(deployed) + len(table.losses) + len(posterior) - 1
+    absent = sum(value is None or isinstance(value, bool) for value in (*deployed.values(), *posterior.values()))
+    others = len(("ever_succeeded", "instances", "zero_starts"))
+    assert pacopt.audit(certificate, table).compared == parts - absent + others
+    without = pacopt.Design.uniform(table, claims=[Solved(0.5), pacopt.claims.Risk(0.5)])
+    plain = pacopt.Design.uniform(table, claims=[pacopt.claims.Risk(0.5)])
+    more, less = (pacopt.audit(pacopt.certify(table, design), table).compared for design in (plain, without))
+    assert less == more - len(table.losses) - 2, "neither weights nor mean and t of an objective without a formula"

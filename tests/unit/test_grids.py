@@ -11,7 +11,7 @@ from pacopt.errors import AssumptionError, DesignError
 class Hoeffding(AbstractLinearBound):
     """A reviewer's bound in a few lines."""
 
-    theorem, posterior, single, assumptions = "Hoeffding 1963", True, True, ()
+    theorem, assumptions = "Hoeffding 1963", ()
 
     def statistics(self, table):
         z = table.safeguarded()

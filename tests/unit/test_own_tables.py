@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pacopt
-from pacopt import Design, LossTable, Ranged
-from pacopt.errors import DesignError, StorageError, TableError
+from pacopt import Design, DiscreteMeasure, LossTable, Ranged
+from pacopt.errors import DesignError, MeasureError, StorageError, TableError
 
 SOLVERS = {"solver": ["osqp", "scs", "clarabel"], "polish": [True, False, True], "check": [25, 1, 10]}
 
@@ -122,6 +122,61 @@ def test_without_start_losses_ratios_and_absolute_statements_are_refused():
         pacopt.certify(table, design(table, truncation=declared))
 
 
+def test_what_needs_a_start_is_refused_with_words_of_its_own():
+    table = iterations()
+    with pytest.raises(
+        TableError, match=r"no start losses, and the absolute loss is claimed\..*Leave the truncation out"
+    ):
+        pacopt.certify(table, design(table, truncation=pacopt.Truncation.from_bound(200.0)))
+    with pytest.raises(DesignError, match=r"target_ratio is 0\.5, and the table has no start losses"):
+        pacopt.certify(table, design(table, target_ratio=0.5))
+
+
+def test_a_loss_with_a_unit_has_it_wherever_its_number_stands():
+    rng = np.random.default_rng(1)
+    table = LossTable(losses=rng.uniform(0, [[3.0], [2.9]], (2, 400)), candidates={"solver": ["a", "b"]})
+    score = Ranged(10, noun="runtime", unit="seconds")
+    certificate = pacopt.certify(table, Design.uniform(table, score=score))
+    text = str(certificate)
+    shown = certificate.design["risk"].shown
+    assert f"mean runtime at most {shown(certificate.posterior.risk)} seconds, success at least" in text
+    assert f"Where {shown(certificate.deployed.risk)} seconds comes from: " in text
+    assert f"Posterior: training mean {certificate.posterior.empirical_risk:.4g} seconds, KL" in text
+    lines = str(pacopt.frontier(certificate)).splitlines()
+    assert f"{shown(certificate.deployed.risk)} seconds" in lines[2]
+    assert f"{certificate.design['quantile'].shown(certificate.deployed.quantile)} seconds" in lines[2]
+    assert f" {certificate.design['success'].shown(certificate.deployed.success)}  " in lines[2]
+    counted = pacopt.certify(iterations(), design(iterations()))
+    assert "iterations comes from" not in str(counted), "a number of iterations has no unit"
+
+
+def test_advice_and_exclusions_speak_only_of_what_there_is():
+    failed = LossTable(losses=np.full((2, 30), np.nan))
+    text = str(pacopt.certify(failed, design(failed)))
+    assert "With new training instances, look for candidates elsewhere or ask for less: on the same ones" in text
+    assert "Not claimed: anything about one given instance or another distribution. Selecting" in text
+    for word in ("step", "domain", " ratio", "minimiser"):
+        assert word not in text
+    ratios = LossTable(losses=np.full((2, 30), 0.9), start=np.ones(30))
+    text = str(pacopt.certify(ratios, Design.uniform(ratios, target_ratio=0.5)))
+    assert "look for candidates elsewhere or ask for less (a larger target ratio): on the same ones" in text
+    assert "Not claimed: anything about one given instance, another distribution, or the minimiser." in text
+
+
+def test_the_safeguard_is_spoken_of_only_where_it_was_named():
+    from pacopt import claims
+
+    table = LossTable(losses=np.full((2, 90), 0.1), start=np.ones(90))
+    for every, known in (
+        ([claims.Success()], False),
+        ([claims.Success(), claims.Risk()], False),
+        ([claims.Risk(), claims.Success()], True),
+    ):
+        certificate = pacopt.certify(table, Design.uniform(table, claims=claims.shared_out(every)))
+        lead = "Without that safeguard it" if known else "It"
+        assert certificate.sentences["success"].startswith(f"{lead} ends at or below its start")
+
+
 def test_a_score_that_nobody_could_recompute_is_refused():
     class Own(pacopt.Ratio):
         pass
@@ -142,12 +197,23 @@ def test_a_range_that_is_none_is_refused(top):
         ({"solver": ["a", "b"]}, "has shape"),
         ({"solver": [["a"], ["b"], ["c"]]}, "holds <U1 values"),
         ({"solver": [object(), 1, 2]}, "holds object values"),
+        ({"solver": [None, None, None]}, "holds object values"),
+        ({"solver": [b"a", b"b", b"c"]}, r"holds \|S1 values"),
+        ({"solver": [1, "x", True]}, "holds booleans and numbers and texts"),
+        ({"solver": [1, True, 2]}, "holds booleans and numbers"),
+        ({"solver": [2**53 + 1, 1, 2]}, r"holds a whole number beyond 2\^53"),
+        ({"solver": [-(2**63), 2**63, 2]}, r"holds a whole number beyond 2\^53"),
+        ({"solver": [2**70, 1, 2]}, "holds object values"),
+        ({"solver": [1.0, np.inf, 2.0]}, "holds the value inf"),
+        ({"solver": np.array([1.0, np.nan, 2.0])}, "holds the value nan"),
         (5, "candidates is a int"),
     ],
 )
 def test_candidates_that_are_no_names_are_refused(wrong, words):
     with pytest.raises(TableError, match=words):
         LossTable(losses=np.ones((3, 4)), start=np.ones(4), candidates=wrong)
+    with pytest.raises(MeasureError, match=r"no values by name|has shape"):
+        DiscreteMeasure(wrong, np.full(3, -np.log(3)))
 
 
 def test_certificates_of_tables_with_a_range_hold_as_often_as_they_say():

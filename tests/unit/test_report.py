@@ -621,7 +621,7 @@ def test_no_file_of_the_report_names_a_claim_of_pacopts_own():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6])
 def test_there_is_a_tile_for_each_claim(count):
-    names = [f"claim {k}" for k in range(count)]
+    names = [f"claim_{k}" for k in range(count)]
     claims = [type("Own", (reports.Median,), {"name": name})() for name in names]
     text = report_html(reports.own_claims(*shared_out(claims)))
     for name in names:

@@ -53,3 +53,30 @@ def test_the_frontier_can_be_read():
 def test_levels_are_probabilities(levels):
     with pytest.raises(DesignError, match="Levels are probabilities"):
         pacopt.frontier(certified(), levels=levels)
+
+
+def test_a_design_without_success_has_one_line_and_can_be_traded_along_another_claim():
+    from pacopt import claims
+    from pacopt.tradeoff import candidate_bounds
+
+    table = certified().table
+    design = Design.uniform(table, claims=claims.shared_out([claims.Risk(), claims.Quantile()]))
+    certificate = pacopt.certify(table, design)
+    one = pacopt.frontier(certificate)
+    (choice,) = one.choices
+    assert (choice.level, choice.index, choice.risk) == (None, certificate.deployed.index, certificate.deployed.risk)
+    assert str(one).startswith("With confidence 0.99:")
+    assert len(str(one).splitlines()) == 3
+    bounds = candidate_bounds(table, design, confidence=0.99)
+    several = pacopt.frontier(certificate, along="quantile")
+    levels = [choice.level for choice in several.choices]
+    assert levels == sorted(set(bounds["quantile"][np.isfinite(bounds["quantile"])].tolist()), reverse=True)
+    for choice in several.choices:
+        assert choice.quantile <= choice.level
+        assert choice.risk == bounds["risk"][bounds["quantile"] <= choice.level].min()
+    few = pacopt.frontier(certificate, (1e-9, 0.5), along="quantile")
+    assert (few.unattained, few.choices[0].level) == ((1e-9,), 0.5)
+    with pytest.raises(DesignError, match="no claim 'speed'"):
+        pacopt.frontier(certificate, along="speed")
+    with pytest.raises(DesignError, match="Levels are finite"):
+        pacopt.frontier(certificate, (np.inf,), along="quantile")

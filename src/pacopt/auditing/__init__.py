@@ -3,7 +3,7 @@
 from typing import Any
 
 from pacopt.auditing import v1, v2
-from pacopt.auditing.comparing import Audit, Disagreement, Stored, compared, flat
+from pacopt.auditing.comparing import Audit, ContradictionError, Disagreement, Stored, compared, flat
 from pacopt.errors import StorageError
 from pacopt.loss_table import LossTable
 
@@ -29,6 +29,8 @@ def audit(certificate: Stored | dict[str, Any], table: LossTable) -> Audit:
             return Audit(1, impossible)
         expected = version.recomputed(stored, table)
         return compared(flat(stored, expected), version.not_recomputed(stored))
+    except ContradictionError as found:
+        return Audit(1, found.disagreement)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise StorageError(
             f"This is no certificate of this table ({type(error).__name__}: {error}).",

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.auditing.comparing import Disagreement, broken_rule, content, hashed
-from pacopt.auditing.formulas import FORMULAS, formula_of
+from pacopt.auditing.choosing import eligible, objective
+from pacopt.auditing.comparing import ContradictionError, Disagreement, Given, broken_rule, content, hashed
+from pacopt.auditing.formulas import FORMULAS, NAMES, formula_of
 from pacopt.auditing.setting import GENERAL, Setting, prior_weights
 from pacopt.loss_table import LossTable
 
 KEYS = {"candidates", "claims", "log_weights", "score", "seeding", "sources", "t_grid", "target_ratio"}
+#: What else stands beside the numbers of claims.
+TAKEN = {"hyper", "index", "kl", "weight", "weights"}
 GROUPS = "the training groups are independent draws from the distribution of the new one; rows of one group need not be"
 DISJOINT_GROUPS = (
     "no training group stands in the prior split or in the test split",
@@ -40,7 +43,7 @@ def impossible(stored: dict[str, Any], table: LossTable) -> Disagreement | None:
         "design.t_grid.points": (t.min() > 0 and t.max() < 1, "numbers between 0 and 1"),
         "design.t_grid.weights": (w.min() > 0 and abs(w.sum() - 1) < 1e-9, "positive weights that sum to one"),
         "design.claims": (
-            min(shares) > 0 and sum(shares) <= 1 + 1e-9 and len(set(names)) == len(names),
+            min(shares) > 0 and sum(shares) <= 1 + 1e-9 and len(set(names) - TAKEN) == len(names),
             "claims with names of their own and shares of one",
         ),
         "design.target_ratio": (0 < design["target_ratio"] <= 1, "a number above 0 and at most 1"),
@@ -50,11 +53,14 @@ def impossible(stored: dict[str, Any], table: LossTable) -> Disagreement | None:
             "none of the training instances",
         ),
         "earlier": (isinstance(stored["earlier"], int) and stored["earlier"] >= 0, "a number of certificates"),
-        "required": (set(stored["required"]) <= set(names), "claims of the design"),
+        "required": (
+            set(stored["required"]) <= set(names) and all(np.isfinite(list(stored["required"].values()))),
+            "numbers for claims of the design",
+        ),
     }
     for claim in claims:
-        named = f"pacopt.claims.{claim['name']}:{claim['name'].capitalize()}"
-        if (claim["class"] in FORMULAS or named in FORMULAS) and claim["class"] != named:
+        ours = claim["class"] in FORMULAS or claim["name"] in NAMES.values()
+        if ours and NAMES.get(claim["class"]) != claim["name"]:
             return Disagreement(
                 "certificate.design.claims", claim["class"], f"the class of the claim {claim['name']!r}"
             )
@@ -139,8 +145,8 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
     """What the stored value should be, given its design, confidence, requirements and provenance."""
     design, columns = stored["design"], [] if table.columns is None else [table.columns.sizes, table.columns.lead]
     s = Setting(table, design, 1 - stored["confidence"])
-    eligible, attained = _eligible(s, stored)
-    index, q, log_q, details = _objective(s, stored, eligible)
+    allowed, attained = eligible(s, stored)
+    index, q, log_q, details = objective(s, stored, allowed)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(q > 0, q * (log_q - np.log(s.pi)), 0.0)
     divergence = max(0.0, float(terms.sum()))
@@ -149,16 +155,16 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "index": index,
         "weight": s.pi[index],
     }
-    posterior: dict[str, Any] = {"kl": divergence, "weights": list(q), **details}
+    weights: Any = list(q) if design["claims"][0]["class"] in FORMULAS else Given(list(q))
+    posterior: dict[str, Any] = {"kl": divergence, "weights": weights, **details}
     for claim in design["claims"]:
         formula = formula_of(claim)
-        if formula is None:  # not recomputed, which is said: what is stored stands for itself
-            own = (claim["name"], f"{claim['name']}_")
-            deployed |= {k: v for k, v in stored["deployed"].items() if k == own[0] or k.startswith(own[1])}
-            posterior |= {k: v for k, v in stored["posterior"].items() if k == own[0] or k.startswith(own[1])}
-            continue
-        deployed |= formula.deployed(s, claim, index)
-        posterior |= formula.posterior(s, claim, q, divergence)
+        if formula is not None:
+            deployed |= formula.deployed(s, claim, index)
+            posterior |= formula.posterior(s, claim, q, divergence)
+    # Not recomputed, which is said: what is stored stands for itself.
+    deployed |= _own(stored, "deployed", deployed)
+    posterior |= _own(stored, "posterior", posterior)
     return {
         "attained": attained,
         "confidence": stored["confidence"],
@@ -185,44 +191,37 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
 
 
 def not_recomputed(stored: dict[str, Any]) -> tuple[str, ...]:
-    """The claims whose formula is not at hand."""
-    return tuple(claim["name"] for claim in stored["design"]["claims"] if formula_of(claim) is None)
+    """The claims whose formula is not at hand, and numbers that the formula of a claim does not give."""
+    claims = [claim for claim in stored["design"]["claims"] if claim["class"] not in FORMULAS]
+    missing = [claim["name"] for claim in claims if formula_of(claim) is None]
+    beside = [
+        f"{part}.{key}"
+        for part in ("deployed", "posterior")
+        for key in stored[part]
+        for name in [_owner(key, stored)]
+        if name is not None and name != key and name not in missing
+    ]
+    return (*missing, *beside)
 
 
-def _eligible(s: Setting, stored: dict[str, Any]) -> tuple[np.ndarray, bool]:
-    """Who may be deployed, and whether what was asked for is met."""
-    eligible = s.pi > 0
-    by_name = {claim["name"]: claim for claim in s.design["claims"]}
-    for name, wanted in stored["required"].items():
-        claim = by_name[name]
-        formula = formula_of(claim)
-        if formula is None:  # who met it cannot be recomputed, which is said: those that the posterior holds did
-            held = np.array(stored["posterior"]["weights"]) > 0
-            return held | (np.arange(len(s.pi)) == int(stored["deployed"]["index"])), bool(stored["attained"])
-        values = formula.candidates(s, claim) * (1 if claim["at_least"] else -1)
-        level = wanted if claim["at_least"] else -wanted
-        if not np.any(values[eligible] >= level):
-            return eligible & (values >= values[eligible].max()), False
-        eligible = eligible & (values >= level)
-    return eligible, True
+def _own(stored: dict[str, Any], part: str, recomputed: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored for claims of the user's own without a formula; never what a formula gives, or another claim."""
+    bare = {claim["name"] for claim in stored["design"]["claims"] if formula_of(claim) is None}
+    for name in bare & recomputed.keys():
+        raise ContradictionError("certificate.design.claims", name, "claims with names of their own")
+    owners = {key: _owner(key, stored) for key in stored[part] if key not in recomputed}
+    return {
+        key: Given(stored[part][key])
+        for key, name in owners.items()
+        if name is not None and (name != key or name in bare)
+    }
 
 
-def _objective(
-    s: Setting, stored: dict[str, Any], eligible: np.ndarray
-) -> tuple[int, np.ndarray, np.ndarray, dict[str, Any]]:
-    """The deployed candidate, the posterior with its logarithms, and what explains it."""
-    claim, index = s.design["claims"][0], int(stored["deployed"]["index"]) % len(s.pi)
-    formula, details = formula_of(claim), {}
-    if hasattr(formula, "learned"):
-        index = formula.best(s, claim, eligible, index)
-        q, log_q, details = formula.learned(s, claim, eligible)
-        return index, q, log_q, details
-    if formula is not None:
-        values = formula.candidates(s, claim) * (-1 if claim["at_least"] else 1)
-        index = int(np.argmin(np.where(eligible, values, np.inf)))
-    q = (np.arange(len(s.pi)) == index).astype(float)
-    with np.errstate(divide="ignore"):
-        return index, q, np.log(q), details
+def _owner(key: str, stored: dict[str, Any]) -> str | None:
+    """The claim of the user's own that a number belongs to, by its name or by the name that it begins with."""
+    names = [claim["name"] for claim in stored["design"]["claims"]]
+    found = max((name for name in names if key == name or key.startswith(f"{name}_")), key=len, default=None)
+    return None if found in NAMES.values() else found
 
 
 def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:

@@ -42,4 +42,7 @@ def claim_from_dict(stored: Mapping[str, Any]) -> AbstractClaim:
         found = getattr(found, part, None)
     if not (isinstance(found, type) and issubclass(found, AbstractClaim)):
         return ForeignClaim(dict(stored))
-    return found.from_settings(stored["share"], stored["settings"])
+    try:
+        return found.from_settings(stored["share"], stored["settings"])
+    except Exception:  # a class that has other settings by now is not the one that made the claim
+        return ForeignClaim(dict(stored))

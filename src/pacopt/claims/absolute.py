@@ -11,7 +11,7 @@ from pacopt.assumptions import Assumption, Status
 from pacopt.bounds.absolute import AbsoluteLoss, Truncation
 from pacopt.claims.base import AbstractClaim, Tile
 from pacopt.claims.subject import Subject
-from pacopt.errors import DesignError
+from pacopt.errors import DesignError, TableError
 from pacopt.loss_table import LossTable
 
 if TYPE_CHECKING:
@@ -40,6 +40,17 @@ class Absolute(AbstractClaim):
     def bound(self, design: "Design") -> AbsoluteLoss:
         """Betting on truncated losses."""
         return AbsoluteLoss(self.truncation, design.t_grid)
+
+    def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """The bound on the mean loss of every candidate; of a table without start losses nothing is known."""
+        if table.start is None:
+            raise TableError(
+                "The table has no start losses, and the absolute loss is claimed.",
+                "What is declared, and what the safeguard returns, is the loss at the start.",
+                "Without it nothing bounds the mean of a loss.",
+                "Leave the truncation out: with pacopt.Ranged the mean loss itself is claimed; or pass start=....",
+            )
+        return self.bound(design).for_candidates(table, design.prior, self.share * epsilon)
 
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         """Means of the loss that the safeguarded algorithm returns."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from pacopt.assumptions import Assumption, Status
+from pacopt.assumptions import Assumption
 from pacopt.bounds.base import AbstractBound
 from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
@@ -60,6 +60,10 @@ class AbstractClaim(ABC):
     at_least: ClassVar[bool] = False
     #: What stands behind a number.
     unit: ClassVar[str] = ""
+    #: Whether its sentence says what the safeguard is, or speaks of it as known; None if neither.
+    safeguards: ClassVar[bool | None] = None
+    #: Names of numbers that explain its own, if they do not begin with its name.
+    explaining: ClassVar[tuple[str, ...]] = ()
     #: Whether its number is a value of the score, which a chart can show among the scores of runs.
     scored: ClassVar[bool] = False
 
@@ -73,13 +77,13 @@ class AbstractClaim(ABC):
 
     def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
         """Its number for every candidate, of a total failure probability of epsilon."""
-        return np.asarray(self.bound(design).for_candidates(table, design.prior, self.share * epsilon), dtype=float)
+        return self.bound(design).for_candidates(table, design.prior, self.share * epsilon)
 
     def for_posterior(
         self, table: LossTable, design: "Design", posterior: DiscreteMeasure, epsilon: float
     ) -> float | None:
         """Its number for a fresh candidate from the posterior for each instance; None if it has no such form."""
-        return float(self.bound(design).for_posterior(table, design.prior, posterior, self.share * epsilon))
+        return self.bound(design).for_posterior(table, design.prior, posterior, self.share * epsilon)
 
     def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, float]:
         """Numbers that explain its number, `value`, for one candidate."""
@@ -92,9 +96,9 @@ class AbstractClaim(ABC):
 
     def best(self, values: Float[np.ndarray, " hyper"], eligible: Bool[np.ndarray, " hyper"]) -> int:
         """The candidate with the best number among those that may be deployed."""
-        worst = -np.inf if self.at_least else np.inf
-        kept = np.where(eligible, values, worst)
-        return int(np.argmax(kept) if self.at_least else np.argmin(kept))
+        held, sign = np.flatnonzero(eligible), -1 if self.at_least else 1
+        kept = sign * np.asarray(values, dtype=float)[held]
+        return int(held[np.argmin(np.where(np.isnan(kept), np.inf, kept))])
 
     def meets(self, values: Float[np.ndarray, " hyper"], wanted: float) -> Bool[np.ndarray, " hyper"]:
         """Which candidates are certified to be at least as good as wanted."""
@@ -106,10 +110,8 @@ class AbstractClaim(ABC):
         return None
 
     def ledger(self, design: "Design") -> tuple[Assumption, ...]:
-        """What it rests on; of a claim that is not pacopt's, also that its theorem is one."""
-        own = type(self).__module__.startswith("pacopt.")
-        declared = f"the claim {self.name!r} holds by a theorem of the user's own ({self.bound(design).theorem})"
-        return (*self.bound(design).assumptions, *(() if own else (Assumption(declared, Status.DECLARED),)))
+        """What it rests on; that the theorem of a claim which is not pacopt's is one comes on top of it."""
+        return tuple(self.bound(design).assumptions)
 
     def theorem(self, design: "Design") -> str:
         """The name of its theorem."""
@@ -120,6 +122,26 @@ class AbstractClaim(ABC):
         if value is None:
             return "none"
         return (down(value) if self.at_least else up(value)) + (f" {self.unit}" if self.unit else "")
+
+    def with_unit(self, value: float | None, design: "Design") -> str:
+        """A number rounded to the safe side; a value of the score has the unit of the score."""
+        unit = design.score.spoken_unit if self.scored and value is not None else ""
+        return f"{self.shown(value)} {unit}".rstrip()
+
+    def parts(self, values: Mapping[str, Any]) -> tuple[float, float, float] | None:
+        """What was measured, what the confidence costs and what the choice costs, if its number is their sum."""
+        return None
+
+    def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
+        """Where its number comes from, in sentences; `values` and `drawn` are stored of candidate and posterior.
+
+        They stand in the text of a certificate if the claim is pacopt's own, since a text is read without other code.
+        """
+        return []
+
+    def facts(self, values: Mapping[str, Any], drawn: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        """What led to its number: a name, the text for the deployed candidate, and the text for the posterior."""
+        return []
 
     def heading(self, design: "Design") -> str:
         """What stands above its numbers in a table."""
@@ -139,14 +161,26 @@ class AbstractClaim(ABC):
             "class": f"{kind.__module__}:{kind.__qualname__}",
             "at_least": self.at_least,
             "share": self.share,
+            "unit": self.unit,
             "settings": {name: _plain(value) for name, value in settings.items()},
         }
 
     @classmethod
     def from_settings(cls, share: float, settings: Mapping[str, Any]) -> "AbstractClaim":
-        """The claim with these settings, as they were stored."""
-        return cls(share=share, **settings)  # type: ignore[call-arg]
+        """The claim with these settings, as they were stored; a list comes back as a tuple."""
+        return cls(share=share, **{name: _tuples(value) for name, value in settings.items()})  # type: ignore[call-arg]
 
 
 def _plain(value: Any) -> Any:
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+    """A JSON value: a list for a tuple, Python's numbers for those of NumPy."""
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(each) for each in value) if isinstance(value, list | tuple) else value

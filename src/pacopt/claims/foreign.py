@@ -33,6 +33,11 @@ class ForeignClaim(AbstractClaim):
         """Whether it is a lower bound."""
         return bool(self.stored["at_least"])
 
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        """What stands behind its numbers."""
+        return str(self.stored.get("unit", ""))
+
     def bound(self, design: "Design") -> NoReturn:
         """There is none without the code."""
         raise StorageError(

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from pacopt.assumptions import IID, Assumption, Status
+from pacopt.claims.base import AbstractClaim
+from pacopt.claims.checking import is_ours
 from pacopt.claims.foreign import ForeignClaim
 from pacopt.provenance import Origin
 
@@ -38,7 +40,7 @@ def ledger_of(
 ) -> tuple[Assumption, ...]:
     """What the claims rest on, then what is known of the runs and of the instances; nothing twice."""
     claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
-    entries = [entry for claim in claims for entry in claim.ledger(design)]
+    entries = [entry for claim in claims for entry in (*claim.ledger(design), *_declared(claim, design))]
     if grouped:
         entries = [GROUPS_IID if entry == IID else entry for entry in entries]
     if origin.seeds is not None:
@@ -60,6 +62,22 @@ def ledger_of(
     if earlier:
         entries.append(Assumption(after_earlier(earlier), Status.DECLARED))
     return tuple(dict.fromkeys(entries))
+
+
+def _declared(claim: AbstractClaim, design: "Design") -> tuple[Assumption, ...]:
+    """That the theorem of a claim which is not pacopt's is one, whatever the claim itself says."""
+    if is_ours(claim):
+        return ()
+    text = f"the claim {claim.name!r} holds by a theorem of the user's own ({claim.theorem(design)})"
+    return (Assumption(text, Status.DECLARED),)
+
+
+def with_earlier(ledger: tuple[Assumption, ...], before: int, earlier: int) -> tuple[Assumption, ...]:
+    """A ledger that spoke of so many earlier certificates, and speaks of others; other lines stay as they are."""
+    entries = [entry for entry in ledger if not before or entry.text != after_earlier(before)]
+    if earlier:
+        entries.append(Assumption(after_earlier(earlier), Status.DECLARED))
+    return tuple(entries)
 
 
 def after_earlier(earlier: int) -> str:

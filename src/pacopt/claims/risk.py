@@ -1,7 +1,8 @@
 """The mean score of a new instance is at most so much."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -28,7 +29,9 @@ class Risk(AbstractClaim):
     share: float = 0.6
 
     name: ClassVar = "risk"
+    explaining: ClassVar = ("confidence_cost", "empirical_risk", "selection_cost", "t", "t_at_edge")
     scored: ClassVar = True
+    safeguards: ClassVar = True
 
     def bound(self, design: "Design") -> MixtureBetting:
         """L4, mixture over t."""
@@ -84,6 +87,40 @@ class Risk(AbstractClaim):
             )
         unit, proviso = subject.unit and f" {subject.unit}", subject.proviso and f", {subject.proviso}"
         return f"Its mean {subject.loss} is at most {self.shown(value)}{unit}{proviso}."
+
+    def parts(self, values: Mapping[str, Any]) -> tuple[float, float, float] | None:
+        """The mean on the training instances, the cost of the confidence, and the cost of the choice."""
+        if "selection_cost" not in values:
+            return None
+        return values["empirical_risk"], values["confidence_cost"], values["selection_cost"]
+
+    def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
+        """The three parts, and what led to the posterior."""
+        found, unit = [], design.score.spoken_unit and f" {design.score.spoken_unit}"
+        if (parts := self.parts(values)) is not None:
+            found.append(
+                f"Where {self.with_unit(values[self.name], design)} comes from: {parts[0]:.4g} on the training "
+                f"instances + {parts[1]:.4g} for the confidence + {parts[2]:.4g} for the choice among "
+                f"{len(design.prior)} candidates (weight {values['weight']:.3g})."
+            )
+        if "t" in drawn:
+            edge = " (at the edge of its grid: with new training instances another grid might be tighter)"
+            found.append(
+                f"Posterior: training mean {drawn['empirical_risk']:.4g}{unit}, KL {drawn['kl']:.4g} nats, "
+                f"t = {drawn['t']:.4g}{edge if drawn['t_at_edge'] else ''}."
+            )
+        return found
+
+    def facts(self, values: Mapping[str, Any], drawn: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+        """The mean on the training instances, and the betting fraction."""
+        found = []
+        if "empirical_risk" in values:
+            mean = f"{drawn['empirical_risk']:.4g}" if "empirical_risk" in drawn else ""
+            found.append(("training mean", f"{values['empirical_risk']:.4g}", mean))
+        if "t" in drawn:
+            edge = ", at the edge of its grid" if drawn["t_at_edge"] else ""
+            found.append(("betting fraction t", "", f"{drawn['t']:.4g}{edge}"))
+        return found
 
     def heading(self, design: "Design") -> str:
         """What the mean is of."""

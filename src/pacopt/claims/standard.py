@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from typing import Any
 
 from pacopt.bounds.absolute import Truncation
@@ -11,6 +12,7 @@ from pacopt.claims.quantile import Quantile
 from pacopt.claims.risk import Risk
 from pacopt.claims.success import Success
 from pacopt.errors import DesignError
+from pacopt.support.numbers import is_real
 
 #: The claim that `min_success` asks something of.
 REQUIRED = Success.name
@@ -65,16 +67,43 @@ def adjusted(
     truncation: Truncation | None,
     shares: Shares | None,
 ) -> tuple[AbstractClaim, ...]:
-    """The standard claims among these with what is given here in place of what they have; others stay as they are."""
-    level = next((claim.level for claim in claims if isinstance(claim, Quantile)), 0.9)
-    declared = next((claim.truncation for claim in claims if isinstance(claim, Absolute)), None)
-    given = standard_claims(
-        quantile_level=level if quantile_level is None else quantile_level,
-        truncation=declared if truncation is None else truncation,
-        shares=shares,
-    )
-    own = tuple(claim for claim in claims if not isinstance(claim, Risk | Success | Quantile | Absolute))
-    return (*given, *own)
+    """These claims, each in its place, with what is given here in place of what they have; others stay as they are."""
+    made = {type(claim): claim for claim in claims if type(claim) in (Risk, Success, Quantile, Absolute)}
+    adding = Absolute not in made and truncation is not None and shares is not None and shares.absolute > 0
+    lacking = [
+        name
+        for name, kind, changes in (
+            ("shares", Risk, shares is not None),
+            ("shares", Success, shares is not None),
+            ("shares", Quantile, shares is not None),
+            ("shares", Absolute, shares is not None and shares.absolute > 0 and not adding),
+            ("quantile_level", Quantile, quantile_level is not None),
+            ("truncation", Absolute, truncation is not None and not adding),
+        )
+        if changes and kind not in made
+    ]
+    if lacking or (shares is not None and Absolute in made and shares.absolute == 0):
+        raise DesignError(
+            f"{lacking[0] if lacking else 'shares'} is given beside the claims "
+            f"{', '.join(claim.name for claim in claims)}.",
+            "Short arguments are for the standard claims, and change only what is there.",
+            "A claim that was not asked for would take its share of the failure probability from the others.",
+            "Write the claims out: claims=pacopt.claims.shared_out([...]).",
+        )
+    changed: list[AbstractClaim] = []
+    for claim in claims:
+        new: Any = claim
+        if type(new) is Quantile and quantile_level is not None:
+            new = replace(new, level=quantile_level)
+        if type(new) is Absolute and truncation is not None:
+            new = replace(new, truncation=truncation)
+        changed.append(
+            new if shares is None or type(new) not in made else replace(new, share=getattr(shares, new.name))
+        )
+    if adding and truncation is not None and shares is not None:
+        place = 1 + max(i for i, claim in enumerate(changed) if type(claim) in made)
+        changed.insert(place, Absolute(truncation, shares.absolute))
+    return tuple(changed)
 
 
 def shared_out(claims: Sequence[AbstractClaim]) -> tuple[AbstractClaim, ...]:
@@ -85,6 +114,14 @@ def shared_out(claims: Sequence[AbstractClaim]) -> tuple[AbstractClaim, ...]:
     >>> [round(claim.share, 3) for claim in shared_out([Risk(0.6), Success(0.2), Quantile(0.2), Success(0.2)])]
     [0.5, 0.167, 0.167, 0.167]
     """
-    total = sum(claim.share for claim in claims)
-    divided: Any = [replace(claim, share=claim.share / total) for claim in claims]  # type: ignore[type-var]
+    good = isinstance(claims, Sequence) and all(isinstance(claim, AbstractClaim) for claim in claims)
+    shares = [claim.share for claim in claims] if good else []
+    if not shares or not all(is_real(share) and 0 < share < inf for share in shares):
+        raise DesignError(
+            f"The claims are {claims!r}.",
+            "Shares are divided between claims, each of which has a positive one.",
+            "Nothing can be said with no part of the failure probability.",
+            "Use pacopt.claims.shared_out([*pacopt.claims.standard_claims(), Mine()]), with Mine() and not Mine.",
+        )
+    divided: Any = [replace(claim, share=claim.share / sum(shares)) for claim in claims]  # type: ignore[type-var]
     return tuple(divided)

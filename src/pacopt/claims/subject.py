@@ -9,7 +9,8 @@ class Subject:
 
     `run` is how a run goes ("run for 50 steps from the start"), "" where nobody knows; `criterion` is the name of a
     success criterion of the user's own; `relative` says that outcomes are ratios to the loss at the start, and not
-    losses in a unit of their own; `proviso` is what a sentence on a mean has to say besides.
+    losses in a unit of their own; `proviso` is what a sentence on a mean has to say besides; `safeguarded` says that an
+    earlier sentence spoke of the safeguard.
     """
 
     hyper: str
@@ -20,6 +21,7 @@ class Subject:
     relative: bool = True
     proviso: str = ""
     target_ratio: float = 1.0
+    safeguarded: bool = True
 
     @property
     def event(self) -> str:

@@ -26,7 +26,9 @@ class Success(AbstractClaim):
     share: float = 0.2
 
     name: ClassVar = "success"
+    explaining: ClassVar = ("empirical_success",)
     at_least: ClassVar = True
+    safeguards: ClassVar = False
 
     def bound(self, design: "Design") -> ClopperPearson:
         """Clopper & Pearson."""
@@ -42,7 +44,7 @@ class Success(AbstractClaim):
 
     def sentence(self, value: float | None, subject: Subject) -> str:
         """It succeeds with probability at least so much."""
-        lead = "Without that safeguard it" if subject.relative else "It"
+        lead = "Without that safeguard it" if subject.relative and subject.safeguarded else "It"
         return f"{lead} {subject.event} with probability at least {self.shown(value)}."
 
     def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal
-from math import isclose
 from typing import Any
 
 import numpy as np
 
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
+from pacopt.claims.checking import is_ours
 from pacopt.comparison import Comparison, Row
 from pacopt.design import Design
 from pacopt.scores import Ratio
@@ -37,11 +37,8 @@ def noun(claim: AbstractClaim, design: Design) -> str:
 def explained(certificate: Certificate) -> AbstractClaim | None:
     """The claim on the mean score, whose number is a sum of parts; None where nothing is claimed of it."""
     values = certificate.deployed.values
-    if "selection_cost" not in values:
-        return None
-    total = sum(values[part] for part in ("empirical_risk", "confidence_cost", "selection_cost"))
     known = [claim for claim in certificate.design.claims if values[claim.name] is not None]
-    return next((claim for claim in known if isclose(values[claim.name], total, rel_tol=1e-6)), None)
+    return next((claim for claim in known if is_ours(claim) and claim.parts(values) is not None), None)
 
 
 def is_ratio(certificate: Certificate) -> bool:

@@ -33,6 +33,11 @@ class AbstractScore(ABC):
         """What stands behind a number, "iterations" say; nothing for a pure number."""
 
     @property
+    def spoken_unit(self) -> str:
+        """What is said behind a number whose noun was said: a number of iterations has no unit."""
+        return "" if self.unit in self.noun else self.unit
+
+    @property
     @abstractmethod
     def scale(self) -> float:
         """The largest value of the score in its unit."""

@@ -96,12 +96,46 @@ def column_names(given: Any, columns: int) -> np.ndarray | None:
     return frozen(result, "S32")
 
 
-def _candidate_values(name: str, values: Any) -> np.ndarray:
-    """Names of candidates: real numbers as float64, booleans, whole numbers and texts as they are."""
+#: Whole numbers beyond this one are not kept apart by files that know only floats.
+LARGEST = 2**53
+
+
+def candidate_values(values: Any) -> np.ndarray:
+    """Values of a hyperparameter: real numbers as float64, booleans, whole numbers and texts as they are.
+
+    What is none of these is a ValueError, which says what was found.
+    """
     array = np.asarray(values)
-    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
+    if array.ndim != 1:
+        raise ValueError(f"{array.dtype} values of shape {array.shape}")
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array):
         array = array.astype(str)
-    return frozen(array) if array.dtype.kind in "biuU" and array.ndim == 1 else real_array(name, array)
+    given = values if isinstance(values, list | tuple) else ()
+    kinds = {
+        "texts" if isinstance(v, str) else "booleans" if isinstance(v, bool | np.bool_) else "numbers" for v in given
+    }
+    if array.dtype.kind not in "biufU":
+        raise ValueError(f"{array.dtype} values")
+    if len(kinds) > 1:
+        raise ValueError(" and ".join(sorted(kinds)))
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"the value {array[~np.isfinite(array)][0]}")
+    whole = array.tolist() if array.dtype.kind in "iu" else [value for value in given if isinstance(value, int)]
+    if any(abs(value) > LARGEST for value in whole):
+        raise ValueError("a whole number beyond 2^53")
+    return frozen(array) if array.dtype.kind in "biuU" else frozen(array, np.float64)
+
+
+def _candidate_values(name: str, values: Any) -> np.ndarray:
+    try:
+        return candidate_values(values)
+    except ValueError as error:
+        raise TableError(
+            f"{name} holds {error}.",
+            "The values of a hyperparameter are finite numbers (whole ones up to 2^53), texts, or booleans; one kind.",
+            "A candidate is stored, compared and deployed by its values.",
+            "Use texts for what is none of these.",
+        ) from error
 
 
 def named_candidates(candidates: Mapping[str, Any], rows: int) -> dict[str, np.ndarray]:

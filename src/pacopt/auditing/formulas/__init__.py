@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pacopt.auditing.comparing import ContradictionError
 from pacopt.auditing.formulas import absolute, quantile, risk, success
 from pacopt.auditing.setting import Setting
 
@@ -33,13 +34,15 @@ class Formula(Protocol):
         ...
 
 
-#: The class of each claim as it is stored, and its formula.
-FORMULAS: dict[str, Any] = {
-    "pacopt.claims.risk:Risk": risk,
-    "pacopt.claims.success:Success": success,
-    "pacopt.claims.quantile:Quantile": quantile,
-    "pacopt.claims.absolute:Absolute": absolute,
-}
+#: The name of each claim, its class as it is stored, and its formula.
+TABLE: tuple[tuple[str, str, Any], ...] = (
+    ("risk", "pacopt.claims.risk:Risk", risk),
+    ("success", "pacopt.claims.success:Success", success),
+    ("quantile", "pacopt.claims.quantile:Quantile", quantile),
+    ("absolute", "pacopt.claims.absolute:Absolute", absolute),
+)
+FORMULAS: dict[str, Any] = {kind: formula for _, kind, formula in TABLE}
+NAMES: dict[str, str] = {kind: name for name, kind, _ in TABLE}
 
 
 class Supplied:
@@ -52,8 +55,9 @@ class Supplied:
         self.recompute = claim.recompute
 
     def candidates(self, s: Setting, claim: dict[str, Any]) -> np.ndarray:
-        """The numbers of all candidates."""
-        return np.asarray(self.recompute(s.table, s.pi, claim["share"] * s.epsilon, s.pi)[0], dtype=float)
+        """The numbers of all candidates; one that is none is the worst there is."""
+        values = self._found(s, claim, s.pi)[0]
+        return np.where(np.isnan(values), -np.inf if claim["at_least"] else np.inf, values)
 
     def deployed(self, s: Setting, claim: dict[str, Any], index: int) -> dict[str, Any]:
         """The number of one candidate."""
@@ -62,7 +66,19 @@ class Supplied:
 
     def posterior(self, s: Setting, claim: dict[str, Any], q: np.ndarray, divergence: float) -> dict[str, Any]:
         """The number of the posterior."""
-        return {claim["name"]: self.recompute(s.table, s.pi, claim["share"] * s.epsilon, q)[1]}
+        return {claim["name"]: self._found(s, claim, q)[1]}
+
+    def _found(self, s: Setting, claim: dict[str, Any], q: np.ndarray) -> tuple[np.ndarray, float | None]:
+        """What the user's formula gives, if that is one number for each candidate and one or None for the posterior."""
+        try:
+            numbers, drawn = self.recompute(s.table, s.pi, claim["share"] * s.epsilon, q)
+            values, drawn = np.asarray(numbers, dtype=float), None if drawn is None else float(drawn)
+            if values.shape != s.pi.shape:
+                raise ValueError(f"numbers of shape {values.shape} for {len(s.pi)} candidates")
+        except Exception as error:  # whatever goes wrong in code of the user's
+            problem = f"the formula of the claim {claim['name']!r} failed: {type(error).__name__}: {error}"
+            raise ContradictionError(f"certificate.deployed.{claim['name']}", None, None, problem) from error
+        return values, drawn if drawn is None or np.isfinite(drawn) else None
 
 
 def formula_of(claim: dict[str, Any]) -> Any:
@@ -75,4 +91,7 @@ def formula_of(claim: dict[str, Any]) -> Any:
         found = getattr(found, part, None)
     if not callable(getattr(found, "recompute", None)):
         return None
-    return Supplied(found.from_settings(claim["share"], claim["settings"]))
+    try:
+        return Supplied(found.from_settings(claim["share"], claim["settings"]))
+    except Exception:  # a class that has other settings by now is not the one that made the claim
+        return None

@@ -5,21 +5,22 @@ from typing import Any
 import altair as alt
 
 from pacopt.certificate import Certificate
+from pacopt.claims.checking import is_ours
 from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.source import Reported
-from pacopt.report.words import added_up, certified, chosen, estimate, explained, noun
+from pacopt.report.words import added_up, certified, chosen, explained, noun
 from pacopt.scores import Ratio
 
 
 def breakdown_figure(source: Reported) -> Figure | None:
     """The bound as a sum of three parts, and the numbers of the posterior; None where no claim has such parts."""
     c, claim = source.certificate, explained(source.certificate)
-    if claim is None:
-        return None
     deployed = c.deployed.values
+    values = None if claim is None else claim.parts(deployed)
+    if claim is None or values is None:
+        return None
     names = ("measured on the training instances", "for the confidence", f"for the choice among {len(c.design.prior)}")
-    values = [deployed[part] for part in ("empirical_risk", "confidence_cost", "selection_cost")]
-    texts, total = added_up(values, deployed[claim.name])
+    texts, total = added_up(list(values), deployed[claim.name])
     share = [100 * value / deployed[claim.name] for value in values]
     heading = (
         f"{share[0]:.0f} % of the bound was measured, {share[1]:.0f} % pays for the confidence, {share[2]:.0f} % "
@@ -50,15 +51,11 @@ def _numbers(c: Certificate) -> Numbers:
         )
         for claim in c.design.claims
     ]
-    mean, t = drawn_from.get("empirical_risk"), drawn_from.get("t")
     rows += [
-        ("training mean", estimate(deployed["empirical_risk"]), "" if mean is None else estimate(mean)),
+        *(fact for claim in c.design.claims if is_ours(claim) for fact in claim.facts(deployed, drawn_from)),
         ("prior weight", f"{c.deployed.weight:.3g}", ""),
         ("KL from the prior", "", f"{c.posterior.kl:.4g} nats"),
     ]
-    if t is not None:
-        edge = ", at the edge of its grid" if drawn_from.get("t_at_edge") else ""
-        rows.append(("betting fraction t", "", f"{t:.4g}{edge}"))
     return Numbers(("", f"{chosen(c)} candidate", "posterior, a fresh draw for each instance"), tuple(rows))
 
 

@@ -155,10 +155,11 @@ def _findings(c: Certificate, comparison: Comparison | None, *, learned: bool) -
 def _floor(c: Certificate) -> str:
     """That so few instances cannot certify a mean as small as the one that was measured."""
     claim, scale = explained(c), c.design.score.scale
-    if claim is None or vacuous(c):
+    parts = None if claim is None else claim.parts(c.deployed.values)
+    if claim is None or parts is None or vacuous(c):
         return ""
     price = np.log(claim.share * (1 - c.confidence) * c.deployed.weight)
-    floor, measured = -scale * np.expm1(price / c.instances), c.deployed.values["empirical_risk"]
+    floor, measured = -scale * np.expm1(price / c.instances), parts[0]
     if measured >= floor:
         return ""
     text = (
