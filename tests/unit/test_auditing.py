@@ -188,7 +188,7 @@ def test_only_numbers_that_were_recomputed_are_counted():
     # The hyperparameters, each number beside them, each weight; no verdict, and nothing that was chosen before.
     parts = len(deployed) + len(table.losses) + len(posterior) - 1
     absent = sum(value is None or isinstance(value, bool) for value in (*deployed.values(), *posterior.values()))
-    others = len(("ever_succeeded", "instances", "zero_starts"))
+    others = len(("ever_succeeded", "instances", "runs", "zero_starts"))
     assert pacopt.audit(certificate, table).compared == parts - absent + others
     without = pacopt.Design.uniform(table, claims=[Solved(0.5), pacopt.claims.Risk(0.5)])
     plain = pacopt.Design.uniform(table, claims=[pacopt.claims.Risk(0.5)])

@@ -33,7 +33,7 @@ def check_problem(problem: AbstractProblem, instances: Instances) -> None:
 def _check_row(problem: AbstractProblem, name: str, instance: Any) -> None:
     with told(f"{name} outside of a compiled function"):
         start = jax.tree.map(jax.numpy.asarray, problem.start(instance))
-        plain, compiled = problem.loss(start, instance), jax.jit(problem.loss)(start, instance)
+        plain, compiled = problem.loss(start, instance), jax.jit(lambda x, data: problem.loss(x, data))(start, instance)
         again = problem.loss(start, instance)
     need(bool(plain == again), f"{name}.loss gives {plain} and then {again} at the same point")
     need(np.allclose(plain, compiled, rtol=1e-9), f"{name}.loss gives {plain}, and {compiled} when it is compiled")
