@@ -10,7 +10,7 @@ from scipy.stats import qmc
 from pacopt.errors import CandidatesError, suggest
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.trials import Trials
-from pacopt.space import Interval
+from pacopt.space import AbstractSpace
 from pacopt.support.numbers import is_whole
 
 
@@ -33,7 +33,7 @@ class Product:
     >>> prior = Product({"step_size": loguniform(1e-6, 1e-2), "momentum": norm(0.9, 0.05)}, candidates=100)
     """
 
-    distributions: Mapping[str, Distribution | Interval]
+    distributions: Mapping[str, Distribution | AbstractSpace]
     candidates: int = 256
 
     def __call__(self, trials: Trials) -> DiscreteMeasure:
@@ -69,15 +69,15 @@ def checked_count(count: Any, what: str = "candidates", least: int = 1) -> int:
     return int(count)
 
 
-def quantiles(kind: "Distribution | Interval", positions: np.ndarray) -> np.ndarray:
+def quantiles(kind: "Distribution | AbstractSpace", positions: np.ndarray) -> np.ndarray:
     """The values at these positions between 0 and 1."""
-    if isinstance(kind, Interval):
+    if isinstance(kind, AbstractSpace):
         return kind.at(positions)
     # A scrambled point may be 0 exactly, where an unbounded distribution has no quantile.
     return np.asarray(kind.ppf(np.clip(positions, 1e-9, 1 - 1e-9)), dtype=np.float64)
 
 
-def checked_names(given: Mapping[str, Any], known: Mapping[str, Any], *, intervals: bool = False) -> Mapping[str, Any]:
+def checked_names(given: Mapping[str, Any], known: Mapping[str, Any], *, spaces: bool = False) -> Mapping[str, Any]:
     """What was given by name, if the algorithm has all these names and each has an interval or quantiles."""
     if not isinstance(given, Mapping):
         raise CandidatesError(
@@ -87,10 +87,10 @@ def checked_names(given: Mapping[str, Any], known: Mapping[str, Any], *, interva
             'Use a mapping such as {"step_size": pacopt.Interval(1e-6, 1.0, log=True)}.',
         )
     for name, kind in given.items():
-        if not isinstance(kind, Interval) and (intervals or not callable(getattr(kind, "ppf", None))):
+        if not isinstance(kind, AbstractSpace) and (spaces or not callable(getattr(kind, "ppf", None))):
             raise CandidatesError(
                 f"For {name!r}, {kind!r} was given.",
-                "An Interval is needed" + ("." if intervals else ", or a frozen distribution of scipy.stats."),
+                "An Interval, Whole, Choice or Array is needed" + ("." if spaces else ", or a frozen distribution of scipy.stats."),
                 "",
                 f'Write {{"{name}": pacopt.Interval(low, high)}}.',
             )
