@@ -16,7 +16,7 @@ import numpy as np
 import optuna
 
 import pacopt
-from benchmarks.search_families import FAMILIES, HELD_OUT
+from benchmarks.search_families import EXTRA, FAMILIES, HELD_OUT
 from pacopt.problems.base import AbstractKnownMinimum, Objective
 from pacopt.space import Choice, Interval, Whole
 
@@ -72,9 +72,7 @@ def tpe(family, seed, *, multivariate):
     study = optuna.create_study(sampler=sampler)
     if isinstance(family.algorithm, pacopt.AbstractStandardHyper) and family.space is None:
         textbook = {}
-        pacopt.learn(
-            problem, family.algorithm, split, steps=1, prior=lambda trials: noted(trials, textbook), seed=seed
-        )
+        pacopt.learn(problem, family.algorithm, split, steps=1, prior=lambda trials: noted(trials, textbook), seed=seed)
         study.enqueue_trial(textbook)
     with jax.enable_x64(True):
         study.optimize(objective, n_trials=RUNS)
@@ -138,5 +136,5 @@ if __name__ == "__main__":
     kept = Path(sys.argv[1] if len(sys.argv) > 1 else "search_results")
     kept.mkdir(parents=True, exist_ok=True)
     wanted = sys.argv[2:]
-    rows = table([f for f in (*FAMILIES, *HELD_OUT) if not wanted or any(w in f.name for w in wanted)], kept)
+    rows = table([f for f in (*FAMILIES, *EXTRA, *HELD_OUT) if not wanted or any(w in f.name for w in wanted)], kept)
     print("| family | " + " | ".join(METHODS) + " | ours over the better TPE |\n|---|---|---|---|---|", *rows, sep="\n")

@@ -39,7 +39,7 @@ class Caution:
     @property
     def rules(self) -> int:
         """How many rules there are."""
-        return 2 + sum(4 * tail <= self.margin.shape[1] for tail in TAILS)
+        return 2 + sum(1 for tail in TAILS if 4 * tail <= self.margin.shape[1])
 
     def picks(self, seen: np.ndarray) -> list[int]:
         """The contender that each rule names if these instances are seen, from the boldest rule on."""
@@ -80,7 +80,7 @@ def favourites(
 ) -> tuple[int, Int[np.ndarray, " rule"]]:
     """The row of the favourite, and the rows that all rules name, from the boldest rule on."""
     failures = failed(table, trials)
-    distance = nearest_failure(points, kinds, failures.any(axis=1))
+    distance = nearest_failure(points, kinds, np.asarray(failures.any(axis=1)))
     rows = contenders(score(table, trials), distance)
     caution = Caution(
         ratios=table.ratios()[rows],

@@ -71,8 +71,9 @@ def count(space: AbstractSpace) -> float:
 
 def places(space: AbstractSpace) -> Float[np.ndarray, " value"]:
     """The coordinates of all values of a finite space."""
-    values = space.values if isinstance(space, Choice) else range(space.low, space.high + 1)
-    return np.array([space.position(value) for value in values])
+    if isinstance(space, Whole):
+        return np.array([space.position(value) for value in range(space.low, space.high + 1)])
+    return np.array([space.position(value) for value in space.values] if isinstance(space, Choice) else [])
 
 
 def distinct(candidates: Mapping[str, np.ndarray]) -> Int[np.ndarray, " row"]:

@@ -90,7 +90,8 @@ def checked_names(given: Mapping[str, Any], known: Mapping[str, Any], *, spaces:
         if not isinstance(kind, AbstractSpace) and (spaces or not callable(getattr(kind, "ppf", None))):
             raise CandidatesError(
                 f"For {name!r}, {kind!r} was given.",
-                "An Interval, Whole, Choice or Array is needed" + ("." if spaces else ", or a frozen distribution of scipy.stats."),
+                "An Interval, Whole, Choice or Array is needed"
+                + ("." if spaces else ", or a frozen distribution of scipy.stats."),
                 "",
                 f'Write {{"{name}": pacopt.Interval(low, high)}}.',
             )

@@ -22,6 +22,8 @@ LEAST = 16
 PARTS, STARTS = 4, 2
 #: Strategies start at least this far from each other along one coordinate, or with other choices.
 APART = 0.1
+#: It is over if the best quarter of each strategy's points differs by less than this part of a standard error.
+SETTLED = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,14 +32,15 @@ class Search:
 
     `explore` rounds of points spread evenly over the domain (Sobol), then `rounds` rounds of evolution strategies (from
     the package `cmaes`: CMA-ES for real numbers, with margin for whole ones, CatCMA with margin for choices) that start
-    from the best of them. A round has as many points as there will be candidates. If the domain is finite and has no more
-    candidates than would be tried, all of them are tried instead.
+    from the best of them, and stop early if they agree. A round has as many points as there will be candidates. If the
+    domain is finite and no larger than what would be tried, all of it is tried instead.
 
-    Favourites are the best points at different distances from failures; instances that are left out decide how much
-    caution pays. With them come a ladder of slower and safer points, the best of the others, and what the textbook
-    recommends, if there is such a thing, so that no search ends up behind it for want of luck. Half of the weight goes to
-    the favourite, the rest to a Gibbs measure of the prior split and to the ladder, in equal parts, and a little to
-    everybody. If `min_success` is asked for, points that succeed often enough come before those that do not.
+    The favourite is the best point, or one farther from failures if that pays on instances that are left out. With it
+    come the favourites of bolder and of more cautious rules, a ladder of slower and safer points, the best of the
+    others, and what the textbook recommends, if there is such a thing, so that no search ends up behind it for want of
+    luck. Half of the weight goes to the favourite, the rest to a Gibbs measure of the prior split and to the ladder, in
+    equal parts, and a little to everybody. If `min_success` is asked for, points that succeed often enough come before
+    those that do not.
 
     A hyperparameter that `domain` does not name is searched in the domain of the algorithm, widened if the standard
     value for these instances lies outside of it.
@@ -91,7 +94,7 @@ class Search:
 
 
 def refined(tried: Tried, generations: int, batch: int) -> Tried:
-    """What was tried, and so many generations of evolution strategies that start from the best of it."""
+    """What was tried, and at most so many generations of evolution strategies that start from the best of it."""
     starts = tried.best(max(1, min(STARTS, batch // LEAST)), APART)
     sizes = [len(part) for part in np.array_split(np.arange(batch), len(starts))]
     running = [
@@ -100,7 +103,10 @@ def refined(tried: Tried, generations: int, batch: int) -> Tried:
     ]
     for _ in range(generations):
         tried = tried.more(np.concatenate([one.ask() for one in running]))
-        for one, scores in zip(running, np.split(tried.last, np.cumsum(sizes)[:-1]), strict=True):
+        found = np.split(tried.last, np.cumsum(sizes)[:-1])
+        if all(np.quantile(scores, 0.25) - scores.min() <= SETTLED * tried.error for scores in found):
+            break
+        for one, scores in zip(running, found, strict=True):
             # Ranks: nothing in a strategy depends on the scale of the scores, and there are no ties.
             one.tell(scores.argsort(kind="stable").argsort().astype(np.float64))
     return tried

@@ -38,6 +38,13 @@ class Tried:
         return self.batches[-1][2]
 
     @property
+    def error(self) -> float:
+        """The standard error of the best score of the last batch."""
+        _, table, scores = self.batches[-1]
+        kept = table.safeguarded()[int(scores.argmin())]
+        return float(kept.std() / np.sqrt(len(kept)))
+
+    @property
     def table(self) -> LossTable:
         """All of them in one table."""
         tables = [table for _, table, _ in self.batches]
@@ -65,7 +72,8 @@ class Tried:
                 found.append(row)
             if len(found) == most:
                 break
-        return points[found]
+        starts: np.ndarray = points[found]
+        return starts
 
 
 def begun(cube: Cube, trials: Trials, points: Float[np.ndarray, "hyper d"], batch: int) -> Tried:
