@@ -1,5 +1,6 @@
 """A domain as a unit cube: candidates at points, points of hyperparameters, and who is a neighbour of whom."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, prod
@@ -76,13 +77,16 @@ def places(space: AbstractSpace) -> Float[np.ndarray, " value"]:
     return np.array([space.position(value) for value in space.values] if isinstance(space, Choice) else [])
 
 
-def distinct(candidates: Mapping[str, np.ndarray]) -> Int[np.ndarray, " row"]:
-    """The first row of each candidate that is there, in order."""
+def distinct(candidates: Mapping[str, np.ndarray]) -> tuple[Int[np.ndarray, " row"], Int[np.ndarray, " row"]]:
+    """The first row of each candidate that is there, in order, and how often it is."""
     rows = zip(*(np.reshape(values, (len(values), -1)).tolist() for values in candidates.values()), strict=True)
     first: dict[Any, int] = {}
+    counts: Counter[Any] = Counter()
     for row, values in enumerate(rows):
-        first.setdefault(tuple(map(tuple, values)), row)
-    return np.array(list(first.values()), dtype=int)
+        key = tuple(map(tuple, values))
+        first.setdefault(key, row)
+        counts[key] += 1
+    return np.array(list(first.values()), dtype=int), np.array([counts[key] for key in first], dtype=int)
 
 
 def reaching(space: AbstractSpace, value: Any) -> AbstractSpace:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from jaxtyping import Float
 
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.caution import favourites
@@ -86,7 +87,7 @@ class Search:
         rungs = np.append(named, ladder(points, kinds, table, trials, max(1, self.candidates // 8)))
         others = np.argsort(tried.scores, kind="stable")
         order = np.array([favourite, *tried.textbook, *rungs, *others], dtype=int)
-        first = distinct({name: values[order] for name, values in table.candidates.items()})[: self.candidates]
+        first = distinct({name: values[order] for name, values in table.candidates.items()})[0][: self.candidates]
         chosen = order[first]
         support = {name: values[chosen] for name, values in table.candidates.items()}
         lead = 1 + len(tried.textbook)
@@ -102,11 +103,18 @@ def refined(tried: Tried, generations: int, batch: int) -> Tried:
         for k, (start, size) in enumerate(zip(starts, sizes, strict=True))
     ]
     for _ in range(generations):
-        tried = tried.more(np.concatenate([one.ask() for one in running]))
+        asked = [one.ask() for one in running]
+        tried = tried.more(np.concatenate(asked))
         found = np.split(tried.last, np.cumsum(sizes)[:-1])
-        if all(np.quantile(scores, 0.25) - scores.min() <= SETTLED * tried.error for scores in found):
+        if all(settled(points, scores, tried.error) for points, scores in zip(asked, found, strict=True)):
             break
         for one, scores in zip(running, found, strict=True):
             # Ranks: nothing in a strategy depends on the scale of the scores, and there are no ties.
             one.tell(scores.argsort(kind="stable").argsort().astype(np.float64))
     return tried
+
+
+def settled(points: Float[np.ndarray, "hyper d"], scores: Float[np.ndarray, " hyper"], error: float) -> bool:
+    """Whether the best quarter of the different points of a generation does not differ by what can be told."""
+    different = scores[np.unique(points, axis=0, return_index=True)[1]]
+    return bool(np.quantile(different, 0.25) - different.min() <= SETTLED * error)
