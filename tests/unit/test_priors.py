@@ -465,3 +465,26 @@ def test_a_search_depends_on_the_training_split_through_its_size_alone():
     tried = in_space(MIXED, run)
     Search(candidates=20, rounds=1)(tried)
     assert set(seen) == {tried.instances.fingerprint}
+
+
+@pytest.mark.parametrize("corner", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "domain",
+    [
+        {"rate": Interval(0.0, 1.0)},
+        {"memory": Whole(1, 3)},
+        {"memory": Whole(1, 9), "rate": Interval(0.0, 1.0)},
+        {"memory": Whole(1, 9, log=True), "schedule": Array(3)},
+        {"rule": Choice("a", "b")},
+        MIXED,
+    ],
+    ids=["real", "whole", "both", "logarithmic", "choice", "mixed"],
+)
+def test_a_strategy_may_start_in_a_corner_and_stays_in_the_cube(domain, corner):
+    cube = Cube(domain)
+    running = strategy(cube, np.full(cube.dimension, corner), sigma=0.1, population=16, seed=0)
+    for _ in range(5):
+        points = running.ask()
+        assert points.shape == (16, cube.dimension)
+        assert ((points >= 0) & (points <= 1)).all()
+        running.tell(np.arange(16.0))

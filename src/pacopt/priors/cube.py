@@ -36,10 +36,10 @@ class Cube:
 
     def at(self, points: Float[np.ndarray, "hyper d"]) -> dict[str, np.ndarray]:
         """The candidates at these points, by name."""
-        columns = np.split(points, np.cumsum([space.dimension for space in self.domain.values()]), axis=1)
+        columns = np.split(points, np.cumsum([space.dimension for space in self.domain.values()])[:-1], axis=1)
         return {
             name: space.at(part if space.shape else part[:, 0])
-            for (name, space), part in zip(self.domain.items(), columns, strict=False)
+            for (name, space), part in zip(self.domain.items(), columns, strict=True)
         }
 
     def position(self, hyper: Mapping[str, Any]) -> Float[np.ndarray, " d"]:

@@ -69,7 +69,7 @@ class Margin(AbstractStrategy):
         counts = [count(space) if isinstance(space, Whole) and count(space) <= MANY else np.inf for space in spaces]
         steps = np.append(1 / np.array(counts), np.zeros(self._idle))
         self._inner = CMAwM(
-            mean=np.append(start, np.full(self._idle, 0.5)),
+            mean=np.clip(np.append(start, np.full(self._idle, 0.5)), steps / 2, 1 - steps / 2),
             sigma=sigma,
             bounds=np.stack([steps / 2, 1 - steps / 2], axis=1),
             steps=steps,
