@@ -16,7 +16,8 @@ import numpy as np
 import optuna
 
 import pacopt
-from benchmarks.search_families import EXTRA, FAMILIES, HELD_OUT
+from benchmarks.search_families import FAMILIES
+from benchmarks.search_more import EXTRA, HELD_OUT
 from pacopt.problems.base import AbstractKnownMinimum, Objective
 from pacopt.space import Choice, Interval, Whole
 

@@ -1,4 +1,4 @@
-"""Problems on which searches are compared: six families, two that helped to find the search, and two that did not."""
+"""Six families of problems on which searches are compared."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -125,19 +125,21 @@ class Lasso(pacopt.AbstractProblem, pacopt.AbstractProximable, pacopt.AbstractKn
         return instance["minimum"]
 
 
+DICTIONARY = np.random.default_rng(7).normal(size=(70, 350)) / np.sqrt(70)
+WEIGHT = 0.1
+
+
 def lasso(seed):
-    rng = np.random.default_rng(7)
-    A = rng.normal(size=(70, 350)) / np.sqrt(70)
-    problem = Lasso(A, 0.1)
+    return Lasso(DICTIONARY, WEIGHT), sparse
 
-    @cache
-    def sample(count, draw):
-        rng = np.random.default_rng(draw)
-        x = rng.normal(size=(count, 350)) * (rng.random((count, 350)) < 0.03)
-        b = x @ A.T + 0.01 * rng.normal(size=(count, 70))
-        return pacopt.Instances({"b": b, "minimum": minima(A, b, problem.weight)})
 
-    return problem, sample
+@cache
+def sparse(count, draw):
+    """Measurements of sparse vectors, with the minimal losses."""
+    rng = np.random.default_rng(draw)
+    x = rng.normal(size=(count, 350)) * (rng.random((count, 350)) < 0.03)
+    b = x @ DICTIONARY.T + 0.01 * rng.normal(size=(count, 70))
+    return pacopt.Instances({"b": b, "minimum": minima(DICTIONARY, b, WEIGHT)})
 
 
 def minima(A, b, weight, steps=1500):
@@ -146,22 +148,23 @@ def minima(A, b, weight, steps=1500):
     @jax.jit
     def run(b):
         L = jnp.linalg.norm(A, 2) ** 2
-        gram, c = A.T @ A, b @ A
 
-        def value(x):
-            return 0.5 * jnp.sum((x @ A.T - b) ** 2, axis=1) + weight * jnp.abs(x).sum(axis=1)
+        def value(x, seen):
+            return 0.5 * jnp.sum((seen - b) ** 2, axis=1) + weight * jnp.abs(x).sum(axis=1)
 
         def step(_, state):
-            x, y, t, last, best = state
-            v = y - (y @ gram - c) / L
+            x, y, seen, ahead_seen, t, last, best = state
+            v = y - (ahead_seen - b) @ A / L
             new = jnp.sign(v) * jnp.maximum(jnp.abs(v) - weight / L, 0.0)
-            now = value(new)
+            new_seen = new @ A.T
+            now = value(new, new_seen)
             t_next = jnp.where(now > last, 1.0, (1 + jnp.sqrt(1 + 4 * t**2)) / 2)
-            ahead = jnp.where(now > last, 0.0, (t - 1) / t_next)
-            return new, new + ahead[:, None] * (new - x), t_next, now, jnp.minimum(best, now)
+            ahead = jnp.where(now > last, 0.0, (t - 1) / t_next)[:, None]
+            best = jnp.minimum(best, now)
+            return new, new + ahead * (new - x), new_seen, new_seen + ahead * (new_seen - seen), t_next, now, best
 
-        x = jnp.zeros((len(b), A.shape[1]))
-        state = (x, x, jnp.ones(len(b)), value(x), value(x))
+        x, seen = jnp.zeros((len(b), A.shape[1])), jnp.zeros_like(b)
+        state = (x, x, seen, seen, jnp.ones(len(b)), value(x, seen), value(x, seen))
         return jax.lax.fori_loop(0, steps, step, state)[-1]
 
     with jax.enable_x64(True):
@@ -233,160 +236,6 @@ class Restarted(pacopt.AbstractAlgorithm):
 MIXED = {"step_size": STEP, "momentum": MOMENTUM, "rule": Choice("polyak", "nesterov"), "restart": Whole(1, 60)}
 
 
-class Adam(pacopt.AbstractAlgorithm):
-    hyperparameters: ClassVar = {
-        "step_size": STEP,
-        "first": Interval(0.0, 1.0),
-        "second": Interval(0.0, 1.0),
-        "decay": Interval(0.0, 2.0),
-    }
-
-    def init(self, x, hyper, objective):
-        return x, jnp.zeros_like(x), jnp.zeros_like(x), jnp.zeros_like(x[0])
-
-    def step(self, state, hyper, objective):
-        x, m, v, t = state
-        g, t = objective.gradient(x), t + 1
-        m = hyper["first"] * m + (1 - hyper["first"]) * g
-        v = hyper["second"] * v + (1 - hyper["second"]) * g**2
-        hat = m / (1 - hyper["first"] ** t), v / (1 - hyper["second"] ** t)
-        return x - hyper["step_size"] * t ** -hyper["decay"] * hat[0] / (jnp.sqrt(hat[1]) + 1e-8), m, v, t
-
-    def read(self, state):
-        return state[0]
-
-
-class Robust(pacopt.AbstractProblem):
-    """Regression with the Cauchy loss: not convex."""
-
-    def start(self, instance):
-        return jnp.zeros(instance["A"].shape[-1])
-
-    def loss(self, x, instance):
-        return jnp.mean(jnp.log1p((instance["A"] @ x - instance["b"]) ** 2))
-
-
-def robust(seed):
-    def sample(count, draw):
-        rng = np.random.default_rng(draw)
-        A = rng.normal(size=(count, 40, 6)) * np.geomspace(0.3, 3.0, 6)
-        noise = 0.1 * rng.standard_t(1.5, size=(count, 40))
-        return pacopt.Instances({"A": A, "b": np.einsum("nij,nj->ni", A, rng.normal(size=(count, 6))) + noise})
-
-    return Robust(), sample
-
-
-class Schedule(pacopt.AbstractAlgorithm):
-    """Gradient descent with six step sizes, used in turn."""
-
-    hyperparameters: ClassVar = {f"step_{k}": STEP for k in range(6)}
-
-    def init(self, x, hyper, objective):
-        return x, jnp.zeros_like(x[0])
-
-    def step(self, state, hyper, objective):
-        x, t = state
-        sizes = jnp.stack([hyper[name] for name in self.hyperparameters])
-        return x - jnp.take(sizes, (t % 6).astype(int)) * objective.gradient(x), t + 1
-
-    def read(self, state):
-        return state[0]
-
-
-class Decaying(pacopt.AbstractAlgorithm):
-    """Gradient descent with step_size / (1 + delay t)^power."""
-
-    hyperparameters: ClassVar = {
-        "step_size": STEP,
-        "delay": Interval(1e-3, 10.0, log=True),
-        "power": Interval(0.0, 2.0),
-    }
-
-    def init(self, x, hyper, objective):
-        return x, jnp.zeros_like(x[0])
-
-    def step(self, state, hyper, objective):
-        x, t = state
-        size = hyper["step_size"] / (1 + hyper["delay"] * t) ** hyper["power"]
-        return x - size * objective.gradient(x), t + 1
-
-    def read(self, state):
-        return state[0]
-
-
-class Distances(pacopt.AbstractProblem):
-    """The sum of distances to some points, rounded off at 1e-3: nearly not smooth."""
-
-    def start(self, instance):
-        return jnp.zeros(instance["at"].shape[-1])
-
-    def loss(self, x, instance):
-        return jnp.mean(jnp.sqrt(1e-6 + jnp.sum((x - instance["at"]) ** 2, axis=-1)))
-
-
-def distances(seed):
-    def sample(count, draw):
-        rng = np.random.default_rng(draw)
-        return pacopt.Instances(
-            {"at": rng.normal(size=(count, 1, 5)) * 5 + rng.standard_t(2, size=(count, 9, 5)) * 0.1}
-        )
-
-    return Distances(), sample
-
-
-class Scaling(pacopt.AbstractAlgorithm):
-    """Momentum with the gradient as it is, divided by its norm, or its signs, and a step halved every so many steps."""
-
-    hyperparameters: ClassVar = {
-        "step_size": STEP,
-        "momentum": MOMENTUM,
-        "scaling": Interval(0.0, 2.0),
-        "halving": Interval(1.0, 100.0),
-    }
-
-    def init(self, x, hyper, objective):
-        return x, x, jnp.zeros_like(x[0])
-
-    def step(self, state, hyper, objective):
-        x, previous, t = state
-        g = objective.gradient(x)
-        kinds = (g, g / (jnp.linalg.norm(g) + 1e-12), jnp.sign(g))
-        g = jnp.where(hyper["scaling"] < 0.5, kinds[0], jnp.where(hyper["scaling"] < 1.5, kinds[1], kinds[2]))
-        size = hyper["step_size"] * 0.5 ** jnp.floor(t / hyper["halving"])
-        return x - size * g + hyper["momentum"] * (x - previous), x, t + 1
-
-    def read(self, state):
-        return state[0]
-
-
-SCALED = {
-    "step_size": STEP,
-    "momentum": MOMENTUM,
-    "scaling": Choice("none", "norm", "sign"),
-    "halving": Whole(1, 100, log=True),
-}
-
-
-class Quartic(pacopt.AbstractProblem):
-    """A quartic valley: gradients grow without bound."""
-
-    def start(self, instance):
-        return jnp.zeros_like(instance["b"])
-
-    def loss(self, x, instance):
-        r = instance["A"] @ x - instance["b"]
-        return jnp.sum(r**2) + jnp.sum(r**4)
-
-
-def quartics(seed):
-    def sample(count, draw):
-        rng = np.random.default_rng(draw)
-        A = rng.normal(size=(count, 8, 8)) / 3 + np.eye(8)
-        return pacopt.Instances({"A": A, "b": rng.normal(size=(count, 8)) * rng.lognormal(0.0, 0.5, (count, 1))})
-
-    return Quartic(), sample
-
-
 FAMILIES = (
     Family("heavy-ball, quadratics", pacopt.HeavyBall(), 50, quadratics),
     Family("gradient descent, 7 decades", pacopt.GradientDescent(), 20, scaled),
@@ -394,14 +243,4 @@ FAMILIES = (
     Family("FISTA, LASSO", Fista(), 80, lasso),
     Family("heavy-ball, logistic", pacopt.HeavyBall(), 40, logistic),
     Family("mixed, quadratics", Restarted(), 50, quadratics, MIXED),
-)
-#: They helped to find how many generations and strategies there are.
-EXTRA = (
-    Family("Adam, robust regression", Adam(), 40, robust),
-    Family("six step sizes, least squares", Schedule(), 30, least_squares),
-)
-#: Run once, when everything was fixed.
-HELD_OUT = (
-    Family("decaying steps, distances", Decaying(), 40, distances),
-    Family("mixed, quartics", Scaling(), 40, quartics, SCALED),
 )
