@@ -18,6 +18,8 @@ TAILS = (3, 5, 10, 20)
 BEST, DISTANCES = 16, 16
 #: The prior split is cut into at most so many parts, each of which is left out once.
 FOLDS = 20
+#: What caution may cost where ratios are tiny: this part of the best mean, as long as it is this part of one failure.
+PREMIUM, SLIGHT = 0.25, 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +60,8 @@ class Caution:
         """The favourite, and what all rules name.
 
         Each rule is judged on the instances that it did not see. The most cautious one of those that are within a
-        standard error of the best (Breiman et al. 1984) names the favourite.
+        standard error of the best (Breiman et al. 1984) names the favourite. Where ratios are so small that a single
+        failure would outweigh them all, and instances are too few to show how rare it is, a little more is paid.
         """
         count = self.ratios.shape[1]
         named = self.picks(np.arange(count))
@@ -70,8 +73,9 @@ class Caution:
             out = order[fold::folds]
             for rule, point in enumerate(self.picks(np.setdiff1d(order, out))):
                 unseen[rule, out] = kept[point, out]
-        worse = unseen - unseen[unseen.mean(axis=1).argmin()]
-        good = worse.mean(axis=1) <= worse.std(axis=1) / np.sqrt(count)
+        means = unseen.mean(axis=1)
+        error = (unseen - unseen[means.argmin()]).std(axis=1) / np.sqrt(count)
+        good = means - means.min() <= np.maximum(error, min(PREMIUM * means.min(), SLIGHT / count))
         return named[int(np.flatnonzero(good)[-1])], named
 
 
