@@ -14,6 +14,9 @@ from pacopt.design import default_t_grid
 from pacopt.errors import CandidatesError, PriorError
 from pacopt.papers import plug_in_bound
 from pacopt.priors import IterativeBox, Product, Search
+from pacopt.priors.cube import Cube
+from pacopt.priors.strategy import strategy
+from pacopt.space import Array, Choice, Whole
 
 DOMAIN = {"step_size": Interval(1e-8, 1e2, log=True), "momentum": Interval(0.0, 1.0)}
 PRIORS = [
@@ -248,3 +251,240 @@ def test_one_default_serves_families_seven_decades_apart(good, algorithm):
     learned = pacopt.learn(Scaled(), algorithm, split, steps=10)
     assert good < learned.hyper["step_size"] < 3 * good
     assert learned.comparison["learned"].mean < 0.5 * learned.comparison["standard"].mean
+
+
+MIXED = {
+    "step_size": Interval(1e-6, 1.0, log=True),
+    "rule": Choice("polyak", "nesterov", "none"),
+    "restart": Whole(1, 40),
+    "warm": Choice(True, False),
+}
+
+
+def mixed(candidates, instances):
+    """Best at step 1e-3, Nesterov, restart 17, warm; everything else costs something."""
+    far = np.abs(np.log10(candidates["step_size"]) + 3) / 3 + np.abs(candidates["restart"] - 17) / 40
+    far = far + 0.2 * (candidates["rule"] != "nesterov") + 0.1 * ~candidates["warm"]
+    return LossTable(np.multiply.outer(far, 1 + 0.1 * instances.fields["b"]), np.ones(len(instances)), candidates)
+
+
+def rows(support):
+    return list(zip(*(np.asarray(support[name]).tolist() for name in sorted(support)), strict=True))
+
+
+def in_space(domain, run, **options):
+    return dataclasses.replace(trials(run, **options), domain=domain)
+
+
+def test_a_mixed_space_is_searched_as_a_whole():
+    prior = Search(candidates=64)(in_space(MIXED, mixed))
+    favourite = int(prior.weights.argmax())
+    best = {name: values[favourite].item() for name, values in prior.support.items()}
+    assert (best["rule"], best["warm"], best["restart"]) == ("nesterov", True, 17)
+    assert abs(np.log10(best["step_size"]) + 3) < 0.02
+    for name, space in MIXED.items():
+        assert space.holds(prior.support[name]), name
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        {"restart": Whole(1, 10**6)},
+        {"restart": Whole(1, 10**4, log=True), "memory": Whole(1, 900)},
+        {"restart": Whole(1, 900, log=True), "rate": Interval(0.0, 1.0)},
+        {"restart": Whole(1, 900), "rate": Interval(0.0, 1.0), "only": Choice("one")},
+        {f"rule{k}": Choice("a", "b", "c", "d") for k in range(7)},
+    ],
+    ids=["whole", "wholes", "logarithmic", "one choice", "choices"],
+)
+def test_any_mixture_of_kinds_is_searched_without_a_candidate_twice(domain):
+    def run(candidates, instances):
+        cost = np.zeros(len(next(iter(candidates.values()))))
+        for name, space in domain.items():
+            if name != "only":
+                cost = cost + [abs(space.position(value) - 0.6) for value in candidates[name].tolist()]
+        return LossTable(np.outer(cost / len(domain), np.ones(len(instances))), np.ones(len(instances)), candidates)
+
+    tried = in_space(domain, run, count=10)
+    prior = Search(candidates=48)(tried)
+    assert len(prior) == 48 == len(set(rows(prior.support)))
+    assert all(space.holds(prior.support[name]) for name, space in domain.items())
+    z = tried.table(prior.support).safeguarded().mean(axis=1)
+    assert z[prior.weights.argmax()] == z.min() < 0.05
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [{"rule": Choice("a", "b", "c")}, {"rule": Choice("a", "b"), "memory": Whole(1, 30)}, {"memory": Whole(3, 4)}],
+    ids=["choices", "both", "two numbers"],
+)
+def test_a_small_finite_space_is_tried_once_and_completely(domain):
+    calls = []
+
+    def run(candidates, instances):
+        calls.extend(rows(candidates))
+        cost = np.linspace(0.1, 0.9, len(next(iter(candidates.values()))))
+        return LossTable(np.outer(cost, np.ones(len(instances))), np.ones(len(instances)), candidates)
+
+    size = int(
+        np.prod([len(space.values) if space.static else space.high - space.low + 1 for space in domain.values()])
+    )
+    prior = Search(candidates=100)(in_space(domain, run, count=5))
+    assert len(prior) == len(set(rows(prior.support))) == size
+    assert set(calls) == set(rows(prior.support))
+    assert len(calls) < size + 100
+
+
+def test_batches_are_of_one_size_so_that_runs_are_compiled_once():
+    sizes = set()
+
+    def run(candidates, instances):
+        sizes.add(len(candidates["step_size"]))
+        return mixed(candidates, instances)
+
+    finite = {
+        "step_size": Choice(1e-4, 1e-3),
+        "rule": Choice("nesterov"),
+        "restart": Whole(1, 50),
+        "warm": Choice(True),
+    }
+    for domain in (MIXED, finite):
+        sizes.clear()
+        Search(candidates=80)(in_space(domain, run))
+        assert len(sizes) == 1
+
+
+@pytest.mark.parametrize(
+    "domain", [MIXED, DOMAIN, {"rule": Choice("nesterov", "none")} | MIXED], ids=["mixed", "real", "few"]
+)
+def test_a_search_is_a_function_of_the_seed(domain):
+    run = bowl() if domain is DOMAIN else mixed
+    one, same = (Search(candidates=32, rounds=2)(in_space(domain, run, seed=3)) for _ in range(2))
+    assert rows(one.support) == rows(same.support)
+    assert np.array_equal(one.weights, same.weights)
+    other = Search(candidates=32, rounds=2)(in_space(domain, run, seed=4))
+    assert rows(one.support) != rows(other.support)
+
+
+@pytest.mark.parametrize("rule", ["none", "a rule with a long name"])
+@pytest.mark.parametrize("restart", [3, 400])
+def test_the_textbook_is_a_candidate_of_a_mixed_space_even_if_it_lies_outside(rule, restart):
+    standard = {"step_size": 7.0, "rule": rule, "restart": restart, "warm": False}
+    tried, textbook = in_space(MIXED, mixed, standard=standard), tuple(standard[name] for name in sorted(standard))
+    assert textbook in rows(Search(candidates=20, rounds=1)(tried).support)
+    given = Search({"rule": Choice("nesterov"), "restart": Whole(1, 2)}, candidates=20, rounds=1)
+    assert textbook in rows(given(tried).support), "also outside of a domain that was given"
+
+
+def test_failures_with_one_choice_are_no_threat_to_another():
+    """Rule b fails half of the time wherever rule a is best; the favourite is where a is best all the same."""
+
+    def run(candidates, instances):
+        near = np.abs(candidates["rate"] - 0.5)[:, None] + 0 * instances.fields["b"][None]
+        bad = (candidates["rule"] == "b")[:, None] & (instances.fields["b"] < 0.5)[None]
+        return LossTable(np.where(bad, 2.0, near), np.ones(len(instances)), candidates)
+
+    domain = {"rate": Interval(0.0, 1.0), "rule": Choice("a", "b")}
+    prior = Search(candidates=64)(in_space(domain, run))
+    favourite = int(prior.weights.argmax())
+    assert prior.support["rule"][favourite] == "a"
+    assert abs(prior.support["rate"][favourite] - 0.5) < 0.01
+
+
+def test_near_a_cliff_the_favourite_keeps_away_from_it():
+    """The faster, the more instances fail, at rates that 60 instances do not show."""
+    edge = np.random.default_rng(5).normal(0.5, 0.05, 5000)
+
+    def run(candidates, instances):
+        failed = candidates["rate"][:, None] > edge[instances.fields["row"].astype(int)][None]
+        return LossTable(
+            np.where(failed, 2.0, 1e-3 ** candidates["rate"][:, None]), np.ones(len(instances)), candidates
+        )
+
+    chosen, boldest = [], []
+    for seed in range(5):
+        drawn = pacopt.Instances({"row": np.arange(60.0) + 60 * seed})
+        tried = Trials(run, drawn, {"rate": Interval(0.0, 1.0)}, train=300, seed=seed)
+        prior = Search(candidates=64)(tried)
+        chosen.append(float(prior.support["rate"][prior.weights.argmax()]))
+        boldest.append(float(edge[60 * seed : 60 * seed + 60].min()))
+    truth = [float(np.where(rate > edge, 1.0, 1e-3**rate).mean()) for rate in chosen]
+    lucky = [float(np.where(rate > edge, 1.0, 1e-3**rate).mean()) for rate in boldest]
+    assert np.mean(truth) <= 1.02 * np.mean(lucky)
+    assert max(truth) < 1.5 * min(truth)
+
+
+def test_no_hyperparameters_are_one_candidate():
+    for prior in (Search(), Product({})):
+        measure = prior(in_space({}, None))
+        assert len(measure) == 1
+        assert dict(measure.support) == {}
+
+
+def test_arrays_are_searched_entry_by_entry():
+    """Tables that hold arrays come later; the cube and its strategy know them already."""
+    cube = Cube({"rate": Interval(0.0, 1.0), "schedule": Array((2, 3), 1e-4, 1.0, log=True), "rule": Choice("a", "b")})
+    assert cube.dimension == 8
+    best = {"rate": 0.5, "schedule": np.full((2, 3), 1e-2), "rule": "b"}
+    assert np.allclose(cube.position(best)[1:7], 0.5)
+    running = strategy(cube, np.full(8, 0.3), sigma=0.2, population=16, seed=0)
+    for _ in range(60):
+        found = cube.at(running.ask())
+        assert found["schedule"].shape == (16, 2, 3)
+        cost = np.abs(np.log10(found["schedule"]) + 2).sum(axis=(1, 2)) + np.abs(found["rate"] - 0.5)
+        cost = cost + (found["rule"] == "a")
+        running.tell(cost.argsort().argsort().astype(float))
+    assert cost.min() < 0.2
+
+
+def test_a_product_spreads_over_all_kinds():
+    prior = Product({"restart": norm(20, 5)}, candidates=400)(in_space(MIXED, mixed))
+    assert np.isclose(prior.weights.sum(), 1)
+    assert len(prior) == len(set(rows(prior.support)))
+    assert prior.support["restart"].dtype.kind == "i"
+    assert abs(prior.expectation(prior.support["restart"]) - 20) < 0.5
+    assert abs(prior.expectation(prior.support["rule"] == "none") - 1 / 3) < 0.01
+    few = Product({}, candidates=300)(in_space({"rule": Choice("a", "b", "c")}, None))
+    assert len(few) == 3
+    assert np.allclose(few.weights, 1 / 3, atol=0.01), "none twice, each with the weight of all of its points"
+
+
+@pytest.mark.parametrize("prior", [Product({"rule": norm()}), Search({"rule": Array(3)}), Search({"restart": norm()})])
+def test_what_does_not_fit_a_space_is_refused(prior):
+    with pytest.raises(CandidatesError, match="A space of its shape is needed"):
+        prior(in_space(MIXED, mixed))
+
+
+def test_a_search_depends_on_the_training_split_through_its_size_alone():
+    seen = []
+
+    def run(candidates, instances):
+        seen.append(instances.fingerprint)
+        return mixed(candidates, instances)
+
+    tried = in_space(MIXED, run)
+    Search(candidates=20, rounds=1)(tried)
+    assert set(seen) == {tried.instances.fingerprint}
+
+
+@pytest.mark.parametrize("corner", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "domain",
+    [
+        {"rate": Interval(0.0, 1.0)},
+        {"memory": Whole(1, 3)},
+        {"memory": Whole(1, 9), "rate": Interval(0.0, 1.0)},
+        {"memory": Whole(1, 9, log=True), "schedule": Array(3)},
+        {"rule": Choice("a", "b")},
+        MIXED,
+    ],
+    ids=["real", "whole", "both", "logarithmic", "choice", "mixed"],
+)
+def test_a_strategy_may_start_in_a_corner_and_stays_in_the_cube(domain, corner):
+    cube = Cube(domain)
+    running = strategy(cube, np.full(cube.dimension, corner), sigma=0.1, population=16, seed=0)
+    for _ in range(5):
+        points = running.ask()
+        assert points.shape == (16, cube.dimension)
+        assert ((points >= 0) & (points <= 1)).all()
+        running.tell(np.arange(16.0))

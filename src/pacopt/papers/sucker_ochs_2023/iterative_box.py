@@ -61,7 +61,7 @@ class IterativeBox:
             )
         trials.need_instances(parts=2)
         rng = np.random.default_rng(trials.seed)
-        box = dict(trials.domain) | dict(checked_names(self.box, trials.domain, intervals=True))
+        box = dict(trials.domain) | dict(checked_names(self.box, trials.domain, spaces=True))
         ends = {name: (interval.low, interval.high) for name, interval in box.items()}
         half = len(trials.instances) // 2
         for _ in range(checked_count(self.rounds, "rounds", least=0)):

@@ -1,0 +1,97 @@
+"""What a search minimises, which of the points that it tried are safe, and what candidates weigh."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.spatial import cKDTree
+
+from pacopt.bounds.informed import FAVOURITE, best_fraction, informed_weights, tempered
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.priors.trials import Trials
+
+#: Points closer than this part of the domain to one that failed are as unsafe as it is.
+NEAR = 1e-4
+#: Beyond this many decades above the start a run is as bad as one that overflows.
+DECADES = 300.0
+
+
+def score(table: LossTable, trials: Trials) -> Float[np.ndarray, " hyper"]:
+    """What is minimised: the mean safeguarded ratio, above 2 for a candidate that does not succeed often enough."""
+    return scored(table.ratios(), table.successes(trials.target_ratio), trials.wanted_success)
+
+
+def scored(
+    ratios: Float[np.ndarray, "hyper instance"], successes: Bool[np.ndarray, "hyper instance"], wanted: float | None
+) -> Float[np.ndarray, " hyper"]:
+    """The score of each row. Where all runs end above their start, the ratios still tell which way is down."""
+    excess = np.clip(np.log10(np.maximum(ratios, 1.0)), 0.0, DECADES) / DECADES
+    value = np.minimum(ratios, 1.0).mean(axis=1) + 1e-3 * excess.mean(axis=1)
+    if wanted is None:
+        return np.asarray(value)
+    short = np.maximum(0.0, wanted - successes.mean(axis=1))
+    return np.asarray(np.where(short > 0, 2.0 + short + 1e-3 * value, value))
+
+
+def failed(table: LossTable, trials: Trials) -> Bool[np.ndarray, "hyper instance"]:
+    """Which runs count as failures: those without success if it is asked for, else those that ended above the start."""
+    if trials.min_success is not None:
+        return ~table.successes(trials.target_ratio)
+    return ~(table.ratios() <= 1.0)
+
+
+def each(kinds: Int[np.ndarray, " hyper"]) -> Iterator[Int[np.ndarray, " row"]]:
+    """The rows of each kind."""
+    for kind in np.unique(kinds):
+        yield np.flatnonzero(kinds == kind)
+
+
+def nearest_failure(
+    points: Float[np.ndarray, "hyper d"], kinds: Int[np.ndarray, " hyper"], bad: Bool[np.ndarray, " hyper"]
+) -> Float[np.ndarray, " hyper"]:
+    """How far the nearest bad point of the same kind lies; 1 if there is none."""
+    distance = np.ones(len(points))
+    for rows in each(kinds):
+        if bad[rows].any():
+            distance[rows] = cKDTree(points[rows][bad[rows]]).query(points[rows])[0]
+    return distance
+
+
+def ladder(
+    points: Float[np.ndarray, "hyper d"], kinds: Int[np.ndarray, " hyper"], table: LossTable, trials: Trials, most: int
+) -> Int[np.ndarray, " rung"]:
+    """Points that no other one beats in both speed and safety, from the fastest to the safest, at most so many.
+
+    The safer of two points succeeds more often; where the prior split shows no difference, it is farther from all
+    points of its kind that failed on it. If a success probability is asked for, those below it are left out.
+    """
+    speed = table.safeguarded().mean(axis=1)
+    success = table.successes(trials.target_ratio).mean(axis=1)
+    distance = nearest_failure(points, kinds, success < 1.0)
+    # Decades of distance, so that rungs are close to each other where failures are near.
+    safety = success + np.log10(np.maximum(distance / NEAR, 1.0))
+    able = np.flatnonzero(success >= min(trials.min_success or 0.0, success.max()))
+    by_safety = able[np.lexsort((speed[able], -safety[able]))]
+    leading = np.minimum.accumulate(speed[by_safety])
+    front = by_safety[speed[by_safety] < np.append(np.inf, leading[:-1])][::-1]
+    wanted = np.linspace(safety[front[0]], safety[front[-1]], most)
+    nearest = np.abs(safety[front][None] - wanted[:, None]).argmin(axis=1)
+    rungs: np.ndarray = front[np.unique(nearest)]
+    return rungs
+
+
+def weigh(table: LossTable, rungs: Int[np.ndarray, " rung"], trials: Trials) -> DiscreteMeasure:
+    """Informed weights; the first candidate is the favourite.
+
+    Its rivals are those that did nearly as well, and the rungs of the ladder (from the fastest on, the k-th in
+    proportion to 1/k), in case that it fails more often than the prior split shows.
+    """
+    price = np.log(1 / (FAVOURITE * trials.epsilon * trials.claims[0].share))
+    t = best_fraction(table.safeguarded()[0], train=trials.train, price=price)
+    weights = tempered(table, t).weights
+    if len(rungs):
+        climbers = np.zeros(table.shape[0])
+        climbers[rungs] = 1 / np.arange(1, len(rungs) + 1)
+        weights = (weights + climbers / climbers.sum()) / 2
+    return informed_weights(0, DiscreteMeasure.of(table.candidates, weights))
