@@ -21,8 +21,8 @@ def remarks_on(
     found = _edges(hyper, origin.domain)
     if not origin.seeds_matter:
         found.append(
-            "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key; if it is not "
-            "random, derive it from pacopt.AbstractAlgorithm"
+            "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key; if it is "
+            "not random, derive it from pacopt.AbstractAlgorithm"
         )
     if curves is not None and not origin.known_minimum:
         found += _plateau(curves)
