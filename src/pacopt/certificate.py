@@ -136,7 +136,10 @@ class Certificate:
         )
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Write a run with this certificate, its table and its report; whole or not at all, never over another one."""
+        """Write a run with this certificate, its table and its report; whole or not at all, never over another one.
+
+        The stored certificate counts others beside it that were made with some of its instances (`earlier`).
+        """
         from pacopt.runs.saving import save_certificate
 
         return save_certificate(self, directory)

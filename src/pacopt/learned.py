@@ -127,6 +127,9 @@ class Learned:
 
         The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False`.
         Then `report.html` is drawn from it, a view that can be drawn again at any time (`pacopt report`).
+
+        Only the stored certificate knows of others beside it that were made with some of the same instances: here
+        `certificate.earlier` stays what it was. Load the run, or call `beside(directory)`, for the one that is stored.
         """
         code, arrays = ({}, {}) if self.engine is None else self.engine.stored()
         here = self.beside(directory)

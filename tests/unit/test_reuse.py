@@ -203,6 +203,45 @@ def test_a_second_certificate_on_the_same_rows_says_that_it_is_not_the_first(tmp
     assert "2 earlier certificates were made" in (third / "statement.txt").read_text()
 
 
+@pytest.mark.parametrize("how", ["another column", "single precision"])
+def test_the_same_rows_are_known_again_in_another_file(how, tmp_path):
+    instances = pacopt.VaryingCurvature.draw(seed=0, n=5).sample(200, seed=1)
+    learned(instances, seed=0).save(tmp_path / "job")
+    fields = dict(instances.fields)
+    if how == "another column":
+        fields["id"] = np.arange(200)
+    else:
+        fields = {name: array.astype(np.float32) for name, array in fields.items()}
+    second = learned(pacopt.Instances(fields), seed=1)
+    run = second.save(tmp_path / "job-2")
+    assert "One earlier certificate was made with some of these training" in (run / "statement.txt").read_text()
+    assert second.certificate.earlier == 0
+    assert pacopt.Learned.load(run).certificate.earlier == second.beside(run).certificate.earlier == 1
+
+
+def test_tables_of_ones_own_are_known_again_without_names_and_starts(tmp_path):
+    iterations = np.random.default_rng(0).integers(1, 200, (6, 80)).astype(float)
+    score = pacopt.Ranged(200, unit="iterations")
+    for name, columns in (("one", slice(60)), ("two", slice(20, 80))):
+        table = LossTable(losses=iterations[:, columns])
+        pacopt.certify(table, Design.uniform(table, score=score)).save(tmp_path / name)
+    other = LossTable(losses=np.random.default_rng(1).integers(1, 200, (6, 80)).astype(float))
+    pacopt.certify(other, Design.uniform(other, score=score)).save(tmp_path / "three")
+    assert [pacopt.Certificate.load(tmp_path / name).earlier for name in ("one", "two", "three")] == [0, 1, 0]
+
+
+def test_instances_that_are_separate_draws_are_said_to_be_equal_not_to_be_the_same(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, weights in (("one", [0.5, 0.5]), ("two", [0.9, 0.1])):
+        table = LossTable(losses=rng.integers(0, 2, (2, 90)) * 0.5, start=np.ones(90), fingerprints=["a"] * 90)
+        design = Design(pacopt.DiscreteMeasure.of(table.candidates, weights))
+        run = pacopt.certify(table, design, allow_duplicates=True).save(tmp_path / name)
+    text = (run / "statement.txt").read_text()
+    assert "One earlier certificate was made with instances equal to some of these training instances." in text
+    assert "made with instances equal to some of these training instances, and this one was not chosen" in text
+    assert pacopt.verify(run).passed
+
+
 def test_the_same_certificate_again_and_other_instances_are_no_earlier_use(tmp_path):
     law = pacopt.VaryingCurvature.draw(seed=0, n=5)
     instances = law.sample(200, seed=1)

@@ -232,7 +232,8 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
     if stored["earlier"]:
         count = stored["earlier"]
         made = "an earlier certificate was" if count == 1 else f"{count} earlier certificates were"
-        text = f"{made} made with some of these training instances, and this one was not chosen for being better"
+        equal = "instances equal to " if stored["separate_draws"] else ""
+        text = f"{made} made with {equal}some of these training instances, and this one was not chosen for being better"
         lines.append(("declared", text))
     expected = [{"status": status, "text": text} for status, text in dict.fromkeys(lines)]
     theirs = [claim["name"] for claim in design["claims"] if claim["class"] not in FORMULAS]

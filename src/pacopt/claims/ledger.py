@@ -58,11 +58,16 @@ def ledger_of(
         text = f"the curvature that was given ({values}) was not estimated on training instances"
         entries.append(Assumption(text, Status.DECLARED))
     if earlier:
-        entries.append(Assumption(after_earlier(earlier), Status.DECLARED))
+        entries.append(Assumption(after_earlier(earlier, separate_draws=separate_draws), Status.DECLARED))
     return tuple(dict.fromkeys(entries))
 
 
-def after_earlier(earlier: int) -> str:
+def after_earlier(earlier: int, *, separate_draws: bool) -> str:
     """That this certificate was not picked among several for its numbers."""
     made = "an earlier certificate was" if earlier == 1 else f"{earlier} earlier certificates were"
-    return f"{made} made with some of these training instances, and this one was not chosen for being better"
+    return f"{made} made with {some_of(separate_draws)}, and this one was not chosen for being better"
+
+
+def some_of(separate_draws: bool) -> str:
+    """Which instances an earlier certificate was made with: separate draws may be equal and not the same."""
+    return f"{'instances equal to ' if separate_draws else ''}some of these training instances"
