@@ -15,7 +15,8 @@ place = learned.save("runs/saved")
 for path in sorted(place.iterdir()):
     print(f"{path.stat().st_size:>8} bytes  {path.name}")
 
-# Every number is recomputed from the table by code that shares nothing with what made it; twenty cells are run again.
+# Every number is recomputed from the table by code that shares nothing with what made it; the candidates of
+# twenty random cells, and the deployed one, are run again.
 print()
 print(pacopt.verify(place, rerun=20, seed=0))
 

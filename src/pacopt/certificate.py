@@ -127,7 +127,10 @@ class Certificate:
         """The same certificate, which knows of so many earlier ones that were made with some of these instances."""
         if self.stored is not None or earlier == self.earlier:
             return self
-        return replace(self, earlier=earlier, ledger=with_earlier(self.ledger, self.earlier, earlier))
+        return replace(self, earlier=earlier, ledger=self._after(earlier))
+
+    def _after(self, earlier: int) -> tuple[Assumption, ...]:
+        return with_earlier(self.ledger, self.earlier, earlier, separate_draws=self.separate_draws)
 
     def rests_on(self, earlier: int) -> tuple[Assumption, ...]:
         """The lines of the ledger if there are so many earlier certificates."""
@@ -136,7 +139,10 @@ class Certificate:
         )
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Write a run with this certificate, its table and its report; whole or not at all, never over another one."""
+        """Write a run with this certificate, its table and its report; whole or not at all, never over another one.
+
+        The stored certificate counts others beside it that were made with some of its instances (`earlier`).
+        """
         from pacopt.runs.saving import save_certificate
 
         return save_certificate(self, directory)

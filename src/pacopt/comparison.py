@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,7 +12,7 @@ from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
 from pacopt.loss_table import LossTable
 from pacopt.support.arrays import frozen
-from pacopt.support.intervals import Factor, factor_interval, mean_interval
+from pacopt.support.intervals import Factor, factor_interval, mean_interval, share_interval
 from pacopt.support.rounding import down, up
 from pacopt.support.values import named
 
@@ -28,8 +28,9 @@ class Row:
 
     `mean`, `median` and `mean_loss` are with the safeguard; `quantiles` (by their levels), `success`, `failures` and
     `worst` without it. All but `mean_loss` are relative to the start. `interval` is a 95 % confidence interval of the
-    mean. `failures` counts the runs that ended above their start or not at a finite loss, and `worst` is the largest
-    ratio, infinite for a run that did not end at a finite loss. (`mean_loss` has no interval: losses are unbounded.)
+    mean, and `success_interval` one of the probability of success; `mean_loss` has none, since losses are unbounded.
+    `failures` counts the runs that ended above their start or not at a finite loss, and `worst` is the largest ratio,
+    infinite for a run that did not end at a finite loss.
     `values` are what the claims of the certificate speak of, as measured.
     """
 
@@ -44,6 +45,7 @@ class Row:
     failures: int
     worst: float
     values: Mapping[str, float]
+    success_interval: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Comparison:
                 failures=int((~table.succeeded()[i]).sum()),
                 worst=float(ratios[i].max()),
                 values={name: float(found[i]) for name, (_, found) in measured.items() if found is not None},
+                success_interval=share_interval(int(success[i].sum()), success.shape[1]),
             )
             for i, name in enumerate(names)
         )
@@ -109,12 +112,12 @@ class Comparison:
             f"{self.instances} test instances, final loss relative to the start; mean and median with the safeguard",
             f"{'':<14}{'mean':>10}{'95 % interval':>20}{'median':>12}"
             + "".join(f"{heading:>16}" for heading in extra.values())
-            + f"{'success':>10}{'above start':>13}{'worst':>12}  hyperparameters",
+            + f"{'success':>10}{'95 % interval':>20}{'above start':>13}{'worst':>12}  hyperparameters",
         ]
         lines += [
             f"{row.name:<14}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
             + "".join(f"{row.values[name]:>16.4g}" for name in extra)
-            + f"{row.success:>10.1%}{row.failures:>13}{row.worst:>12.3g}  "
+            + f"{row.success:>10.1%}{percentages(row.success_interval):>20}{row.failures:>13}{row.worst:>12.3g}  "
             f"{named(row.hyper)}"
             for row in self.rows
         ]
@@ -130,6 +133,15 @@ def between(interval: tuple[float, float], digits: int = 3) -> str:
     return f"{down(interval[0], digits)} to {up(interval[1], digits)}"
 
 
+def percentages(interval: tuple[float, float]) -> str:
+    """An interval of probabilities in per cent, its ends rounded outwards.
+
+    >>> percentages((0.98345, 1.0))
+    '98.3 to 100 %'
+    """
+    return f"{between((100 * interval[0], 100 * interval[1]))} %"
+
+
 def times(factor: Factor) -> str:
     """By how much a mean is smaller, in words, rounded outwards.
 
@@ -138,6 +150,29 @@ def times(factor: Factor) -> str:
     """
     low = down(factor.low, 3)
     return f"between {low} and {up(factor.high, 3)} times" if np.isfinite(factor.high) else f"at least {low} times"
+
+
+class Raw(NamedTuple):
+    """Runs without the safeguard: how many, how many ended above their start or failed, and the largest ratio."""
+
+    runs: int
+    failures: int
+    worst: float
+
+    @property
+    def told(self) -> str:
+        """The worst of them in words."""
+        if not np.isfinite(self.worst):
+            return "at least one without a finite ratio"
+        return f"the worst at {self.worst:.3g} times its start"
+
+
+def raw_runs(table: LossTable, candidate: int) -> Raw:
+    """The runs of one candidate, but for those that were given up before they were run."""
+    row = table.select(rows=[candidate]).leads
+    run = slice(None) if row.missing is None else ~row.missing[0]
+    ratios, succeeded = row.ratios()[0, run], row.succeeded()[0, run]
+    return Raw(len(ratios), int((~succeeded).sum()), float(ratios.max(initial=0.0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pacopt.certificate import Certificate
-from pacopt.comparison import Comparison, Curves
+from pacopt.comparison import Comparison, Curves, Raw, raw_runs
 from pacopt.draws import seed_of
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.restoring import Given, restored_engine
@@ -72,7 +72,13 @@ class Learned:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings: values at the edge of their domain, runs that ended above their start, a better textbook."""
-        return remarks_on(self.hyper, self.origin, self.curves, self.comparison)
+        return remarks_on(self.hyper, self.origin, self.curves, self.comparison, self._raw)
+
+    @property
+    def _raw(self) -> tuple[Raw, Raw | None]:
+        """How the deployed candidate, and the textbook's if it is one, did on the training instances."""
+        deployed, textbook = self.certificate.deployed.index, self.origin.textbook
+        return raw_runs(self.table, deployed), None if textbook is None else raw_runs(self.table, textbook)
 
     def __repr__(self) -> str:
         return f"Learned({self.certificate.deployed.hyper}, {self.certificate!r})"
@@ -121,6 +127,9 @@ class Learned:
 
         The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False`.
         Then `report.html` is drawn from it, a view that can be drawn again at any time (`pacopt report`).
+
+        Only the stored certificate knows of others beside it that were made with some of the same instances: here
+        `certificate.earlier` stays what it was. Load the run, or call `beside(directory)`, for the one that is stored.
         """
         code, arrays = ({}, {}) if self.engine is None else self.engine.stored()
         here = self.beside(directory)

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from pacopt.engines.base import AbstractEngine
 from pacopt.engines.store import checked_checkpoint
 from pacopt.errors import PriorError
 from pacopt.learned import Learned
+from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.search import Search
 from pacopt.priors.trials import Trials
@@ -29,7 +30,7 @@ from pacopt.stages.refusals import TrainingGuard, checked_seed
 from pacopt.stages.running import StageProgress, Stages
 from pacopt.support.interrupts import heed, heeded
 from pacopt.support.machine import cores
-from pacopt.support.values import ONLY
+from pacopt.support.values import ONLY, same_hyper
 
 #: A function of the prior split, or candidates with weights that were fixed without any instances.
 Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure
@@ -138,6 +139,7 @@ def learn(
         "hardware": {"cores": cores(), "machine": platform.machine(), "system": platform.system()},
         "prior": _name(chosen),
         "seed": seed,
+        "textbook": _number(table, standard.hyper),
     }
     about["versions"] = {**about["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
     if engine.random:
@@ -153,6 +155,12 @@ def _default(engine: AbstractEngine) -> Prior:
 def _searched(prior: Any, trials: Trials) -> Any:
     """Where a search looked; nothing is known of other priors."""
     return prior.searched(trials) if isinstance(prior, Search) else {}
+
+
+def _number(table: LossTable, hyper: Mapping[str, Any] | None) -> int | None:
+    """Which candidate has these hyperparameters; None if none has."""
+    rows = range(0 if hyper is None else table.shape[0])
+    return next((row for row in rows if same_hyper(table.hyper(row), hyper or {})), None)
 
 
 def _name(prior: Any) -> str:

@@ -98,6 +98,7 @@ class Origin:
     rows: tuple[str, ...] = ()
     domain: Mapping[str, AbstractSpace] = field(default_factory=dict)
     prior: str | None = None
+    textbook: int | None = None  # the number of the candidate with the textbook's hyperparameters
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     hardware: Mapping[str, Any] = field(default_factory=dict)
@@ -155,6 +156,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "rows": ("rows", lambda value: tuple(map(_text, value))),
     "domain": ("domain", lambda value: {name: space_from_json(each) for name, each in value.items()}),
     "prior": ("prior", _text),
+    "textbook": ("textbook", _count),
     "seed": ("seed", _count),
     "versions": ("versions", _texts),
     "hardware": ("hardware", dict),

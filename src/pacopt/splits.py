@@ -1,17 +1,21 @@
 """Disjoint prior, training and test instances: disjoint as rows and disjoint as content."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from pacopt.errors import SplitError
 from pacopt.instances import Instances
-from pacopt.support.arrays import frozen
 from pacopt.support.numbers import is_whole
+from pacopt.support.repeats import sharing_by_chance
+from pacopt.support.source_rows import checked_rows
+
+#: How improbable it has to be that separate draws share so many rows, without known source rows and with them.
+CHANCE = (1e-3, 1e-6)
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,8 @@ class Split:
 
     `rows` says for each part which rows of your source its instances are; `split` records it. A source row is one
     draw, so it may not stand in two parts, nor twice in `train`, even with `allow_duplicates`. Without `rows`, two
-    parts with the same content are taken for one part used twice. If you replace a part, give its rows too, or
-    `rows=None`.
+    parts with the same content are taken for one part used twice, and in any case two parts that share more rows than
+    separate draws would. If you replace a part, give its rows too, or `rows=None`.
 
     Where instances have groups, a draw is a group: a group stands in one part, its rows side by side, and equal rows in
     one group are allowed.
@@ -59,8 +63,9 @@ class Split:
         object.__setattr__(self, "allow_duplicates", bool(self.allow_duplicates))
         _check_groups(parts)
         if self.rows is not None:
-            object.__setattr__(self, "rows", _checked_rows(self.rows, parts))
-            _refuse_shared_rows(self.rows)
+            sizes = {name: len(part) for name, part in parts.items()}
+            content = {name: _content(part) for name, part in parts.items()} if self.allow_duplicates else {}
+            object.__setattr__(self, "rows", checked_rows(self.rows, sizes, content))
         if self.allow_duplicates:
             _refuse_equal_parts(parts, traced=self.rows is not None)
         else:
@@ -73,8 +78,7 @@ class Split:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
-        rows = None if self.rows is None else dict(self.rows)
-        return Split, (self.prior, self.train, self.test, self.allow_duplicates, rows)
+        return Split, (self.prior, self.train, self.test, self.allow_duplicates, self.rows)
 
 
 def _parts(split: Split) -> dict[str, Instances]:
@@ -86,6 +90,11 @@ def _numbers(split: Split) -> Mapping[str, np.ndarray]:
     return split.rows or {name: np.arange(len(part)) for name, part in _parts(split).items()}
 
 
+def _content(part: Instances) -> str:
+    """One hash of all rows, whatever their order."""
+    return hashlib.blake2b(np.sort(part.fingerprints).tobytes(), digest_size=16).hexdigest()
+
+
 def _kinds(part: Instances) -> dict[str, str]:
     """Number type and shape of each field, whatever the byte order."""
     return {name: f"{array.dtype.newbyteorder('=')}{list(array.shape[1:])}" for name, array in part.fields.items()}
@@ -93,8 +102,6 @@ def _kinds(part: Instances) -> dict[str, str]:
 
 def refuse_repeats(parts: Split, view: Callable[[Instances], Instances]) -> None:
     """Refuse rows that are the same instance once they are looked at in a certain way."""
-    if parts.allow_duplicates and parts.rows is not None:
-        return
     named = _parts(parts)
     seen = {name: view(part) for name, part in named.items() if len(part)}
     if all(part is named[name] for name, part in seen.items()):
@@ -103,7 +110,7 @@ def refuse_repeats(parts: Split, view: Callable[[Instances], Instances]) -> None
     whole = read.keys() == parts.train.fields.keys()
     sense = " in the precision of the run" if whole else f" in all that a run depends on ({', '.join(read)})"
     if parts.allow_duplicates:
-        _refuse_equal_parts(seen, traced=False, sense=sense)
+        _refuse_equal_parts(seen, traced=parts.rows is not None, sense=sense)
     else:
         _refuse_overlap(seen, _numbers(parts), sense)
 
@@ -211,53 +218,32 @@ def _refuse_no_instances(name: str, value: object) -> None:
         )
 
 
-def _checked_rows(rows: object, parts: Mapping[str, Instances]) -> Mapping[str, np.ndarray]:
-    """The source rows of each part, as read-only arrays of whole numbers."""
-    given = {name: np.asarray(values) for name, values in rows.items()} if isinstance(rows, Mapping) else {}
-    sizes = {name: (len(part),) for name, part in parts.items()}
-    shapes = {name: array.shape for name, array in given.items()}
-    if shapes != sizes or any(len(a) and (a.dtype.kind not in "iu" or a.min() < 0) for a in given.values()):
-        wanted = ", ".join(f"{len(part)} ({name})" for name, part in parts.items())
-        found = ", ".join(f"{name}: {array.dtype}{list(array.shape)}" for name, array in given.items())
-        low = [f" The smallest is {a.min()}." for a in given.values() if a.dtype.kind == "i" and a.size and a.min() < 0]
-        raise SplitError(
-            f"rows is {found or rows!r}, and the parts have {wanted} instances.{''.join(low[:1])}",
-            "For each part there is one source row for each instance, a whole number, not negative.",
-            "They tell separate draws that are equal from one draw used twice.",
-            "Make the parts with pacopt.split, which records them, or leave out rows.",
-        )
-    return MappingProxyType({name: frozen(given[name], np.int64) for name in parts})
-
-
-def _refuse_shared_rows(rows: Mapping[str, np.ndarray]) -> None:
-    """Refuse one draw that is used twice, whatever was declared about equal rows."""
-    values, counts = np.unique(rows["train"], return_counts=True)
-    shared = {"twice in train": values[counts > 1]}
-    shared |= {f"in {one} and in {two}": np.intersect1d(rows[one], rows[two]) for one, two in combinations(rows, 2)}
-    for where, found in shared.items():
-        if len(found):
-            raise SplitError(
-                f"Source row {found[0]} stands {where}, and {len(found) - 1} more rows do.",
-                "A source row is one draw and stands in one part, once in train.",
-                "allow_duplicates=True is about separate draws that are equal. One draw used twice is counted as two, "
-                "or chooses the candidates that it certifies: the certificate would be void.",
-                "Make the parts with pacopt.split, which gives each row to one part.",
-            )
-
-
 def _refuse_equal_parts(parts: Mapping[str, Instances], *, traced: bool, sense: str = "") -> None:
-    """Refuse one part that is used twice; if the source rows are known (`traced`), equal content is no sign of it."""
+    """Refuse one part that is used twice, and parts that share more than separate draws would.
+
+    Where the source rows are known (`traced`), equal content alone is no sign of it.
+    """
     for (one, left), (other, right) in combinations(parts.items(), 2):
-        if not len(left) or len(left) != len(right):
+        if not (len(left) and len(right)):
             continue
-        if left is right or (not traced and np.array_equal(np.sort(left.fingerprints), np.sort(right.fingerprints))):
+        marks = left.fingerprints, right.fingerprints
+        common = np.isin(marks[0], marks[1])
+        same = left is right or (not traced and np.array_equal(np.sort(marks[0]), np.sort(marks[1])))
+        if same or (common.any() and sharing_by_chance(*marks) <= CHANCE[traced]):
+            many = f"the same {len(left)} rows" if same or common.all() else f"{int(common.sum())} of the same rows"
             raise SplitError(
-                f"The {one} split and the {other} split hold the same {len(left)} rows{sense}.",
+                f"The {one} split and the {other} split hold {many}{sense}.",
                 "Each part has draws of its own.",
                 "allow_duplicates=True is about separate draws that are equal. One part used twice chooses the "
-                "candidates that it certifies, which voids the certificate, or tests what was chosen on it.",
-                "Make the parts with pacopt.split from one set of instances. If these are separate draws, say which "
-                "rows of your source they are: Split(..., rows={'prior': ..., 'train': ..., 'test': ...}).",
+                "candidates that it certifies, which voids the certificate, or tests what was chosen on it. Separate "
+                "draws are equal within a part as often as between parts.",
+                "Make the parts with pacopt.split from one set of instances."
+                + (
+                    ""
+                    if traced
+                    else " If these are separate draws, say which rows of your source they are: Split(..., "
+                    "rows={'prior': ..., 'train': ..., 'test': ...})."
+                ),
             )
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacopt.claims import AbstractClaim
 from pacopt.claims.checking import is_ours
+from pacopt.claims.ledger import some_of
 from pacopt.claims.subject import Subject
 from pacopt.support.rounding import down, up
 from pacopt.support.values import ONLY, exact, named
@@ -114,7 +115,7 @@ def not_the_first(certificate: "Certificate") -> str:
     c = certificate
     made = "One earlier certificate was" if c.earlier == 1 else f"{c.earlier} earlier certificates were"
     return (
-        f"{made} made with some of these training instances. All of them hold together with probability at least "
+        f"{made} made with {some_of(c.separate_draws)}. All of them hold together with probability at least "
         f"{max(0.0, round(1 - (1 + c.earlier) * (1 - c.confidence), 12))!r} only, and so does the best of them."
     )
 

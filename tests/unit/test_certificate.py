@@ -213,6 +213,14 @@ def test_a_confidence_that_cannot_be_is_refused(confidence):
         certify(make(), confidence=confidence)
 
 
+def test_a_grid_that_ends_too_early_is_said_with_what_another_one_takes():
+    table = LossTable(losses=np.random.default_rng(0).uniform(0, 0.01, (3, 500)), start=np.ones(500))
+    text = str(certify(table, Design.uniform(table, t_grid=pacopt.Grid.uniform([0.01, 0.02, 0.03]))))
+    assert "t = 0.03 (at the edge of its grid: with new training instances another grid might be tighter)" in text
+    wide = LossTable(losses=np.random.default_rng(0).uniform(0, 1, (3, 500)), start=np.ones(500))
+    assert "at the edge" not in str(certify(wide))
+
+
 def test_designs_that_do_not_fit_are_refused():
     table = make()
     other = DiscreteMeasure.uniform({"candidate": np.arange(8.0) + 1})

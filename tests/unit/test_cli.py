@@ -118,12 +118,16 @@ def test_a_shell_completes_commands_and_figures():
 
 def test_a_job_is_learned_and_told_to_a_machine_in_one_document(project):
     document = json.loads((project / "answer.json").read_text())
+    assert [*document][:2] == ["attained", "usable"]
     assert document["attained"]
+    assert document["usable"]
     assert document["deployed"]["success"] >= 0.95
     learned, standard, _ = document["comparison"]["rows"]
     assert learned["name"] == "learned"
     for row in (learned, standard):
         assert row["interval"][0] < row["mean"] < row["interval"][1]
+        assert row["success_interval"][0] <= row["success"] <= row["success_interval"][1]
+        assert "mean_loss" not in row, "it has no interval"
         assert row["failures"] >= 0
         assert row["worst"] >= row["quantiles"]["0.99"]
     factor = document["comparison"]["factors"]["standard"]

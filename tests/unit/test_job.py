@@ -307,6 +307,7 @@ MISTAKES = {
     "a folder for a file": ([("instances", '"."')], "instances", "could not be read"),
     "more than there are": ([("train", 2000)], "split", "prior + train + test = 2400, but there are 1400"),
     "instances that stand twice": ([("instances", '"twice.npz"')], "split", "are the same"),
+    "equal rows": ([("instances", '"twice.npz"')], "split", "say so with [split] allow_duplicates = true: removing"),
     "a part as a fraction": ([("train", 0.8)], "split.train", "is 0.8; it is a number of instances, at least 1"),
     "a part that is missing": ([("test", None)], "split.test", "is missing; it is a number of instances"),
     "an interval upside down": ([("momentum", "[1.0, 0.0]")], "domain.momentum", "low < high is needed"),

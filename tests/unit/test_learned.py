@@ -10,8 +10,12 @@ import pytest
 import pacopt
 from alone import run_alone
 from pacopt import Instances, Learned
+from pacopt.app.presenting import learned_view
+from pacopt.comparison import Raw
 from pacopt.errors import CandidatesError, InstancesError, StorageError, TableError
 from pacopt.priors import Search
+from pacopt.provenance import Origin
+from pacopt.stages.remarks import remarks_on
 from streams import SlopeStream
 
 STREAM = SlopeStream()
@@ -100,7 +104,8 @@ class Raised(pacopt.AbstractProblem):
 def test_a_loss_that_stops_far_from_zero_is_remarked_upon_unless_the_minimum_is_stated():
     hyper = pacopt.DiscreteMeasure.uniform({"step_size": [0.1]})
     remarks = learn(problem=Raised(), steps=100, prior=hyper).remarks
-    assert any("hardly moved over the last half of the steps" in remark for remark in remarks)
+    (remark,) = [each for each in remarks if "hardly moved over the last half of the steps" in each]
+    assert remark.endswith("either takes new training instances")
     assert not any("hardly moved" in remark for remark in learn(problem=Above(), steps=100, prior=hyper).remarks)
 
 
@@ -243,6 +248,16 @@ def test_a_value_at_the_edge_of_its_domain_and_a_better_textbook_are_remarked(le
     assert len(repr(learned)) < 300
 
 
+def test_a_value_outside_of_the_domain_is_not_called_at_its_edge():
+    narrow = Search({"step_size": pacopt.Interval(1e-4, 1e-2, log=True)}, candidates=16, explore=1, rounds=2)
+    result = learn(prior=narrow)
+    assert result.hyper["step_size"] > 1e-2, "the textbook's"
+    (remark,) = [each for each in result.remarks if "where it was looked for" in each]
+    assert "is outside of where it was looked for, [0.0001, 0.01], and nothing was tried around it" in remark
+    assert "edge" not in remark
+    assert "new training instances" in remark
+
+
 class Bold(pacopt.AbstractAlgorithm):
     """Gradient descent of which no textbook knows anything."""
 
@@ -277,6 +292,45 @@ def test_runs_that_end_above_their_start_are_remarked_with_their_number_and_the_
     assert "textbook" not in alone
     assert remarks(Bold(), 1e-3)[1] == []
     assert "at least one without a finite ratio" in remarks(Bold(), 1e200)[1][0]
+
+
+def test_a_run_that_explodes_is_remarked_although_the_textbook_fails_as_often():
+    origin, calm, wild = Origin(), Raw(50, 1, 1.5), Raw(50, 1, 1e16)
+
+    def remarks(learned, standard):
+        return remarks_on({}, origin, None, None, (learned, standard))
+
+    (remark,) = remarks(wild, calm)
+    assert "1 of 50 training runs ended above their start or failed, the worst at 1e+16 times its start" in remark
+    assert "with the textbook's hyperparameters, 1 did, the worst at 1.5 times its start" in remark
+    assert remarks(Raw(50, 1, np.inf), calm)
+    assert remarks(calm, None)
+    for one, other in ((calm, calm), (calm, wild), (Raw(50, 1, 14.9), calm), (Raw(50, 0, 0.9), Raw(50, 0, 0.01))):
+        assert remarks(one, other) == ()
+
+
+def test_without_a_test_split_the_training_runs_are_remarked_and_shown(tmp_path):
+    split = pacopt.split(STREAM.sample(240, 0), prior=40, train=200, test=0, seed=0)
+    prior = pacopt.DiscreteMeasure.uniform({"step_size": [0.8, 1e-3]})
+    result = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=prior)
+    ratios = result.table.ratios()[result.certificate.deployed.index]
+    text = (
+        f"{(ratios > 1).sum()} of 200 training runs ended above their start or failed, the worst at {ratios.max():.3g}"
+    )
+    assert any(text in remark for remark in result.remarks)
+    assert Learned.load(result.save(tmp_path / "run")).remarks == result.remarks
+    shown = " ".join(map(str, learned_view(result, tmp_path)))
+    worst = f"ended above their start or failed, the worst at {ratios.max():.3g} times its start."
+    assert worst in shown
+    assert worst in pacopt.report_html(result)
+
+
+def test_the_textbook_is_known_among_the_candidates_without_a_test_split():
+    split = pacopt.split(STREAM.sample(240, 0), prior=40, train=200, test=0, seed=0)
+    result = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=SEARCH, curvature=(0.1, 3.0))
+    standard = STREAM.algorithm.standard(0.1, 3.0)
+    assert result.table.hyper(result.origin.textbook) == standard
+    assert learn(prior=pacopt.DiscreteMeasure.uniform({"step_size": [0.8]})).origin.textbook is None
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])

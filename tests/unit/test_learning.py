@@ -151,6 +151,25 @@ def test_a_prior_cannot_hide_training_instances_behind_digits_that_no_run_sees()
         learned(split, prior=running(near), dtype=np.float32)
 
 
+def test_a_prior_cannot_hide_training_instances_behind_a_rounding():
+    split = parts()
+    near = Instances({"a": split.train.fields["a"].astype(np.float32).astype(float)})
+    assert not np.isin(near.fingerprints, split.train.fingerprints).any()
+    with pytest.raises(PriorError, match="150 instances that are in the training split"):
+        learned(split, prior=running(near))
+    with pytest.raises(PriorError, match="in the training split and not in the prior split"):
+        learned(atoms(), prior=running(Instances({"a": atoms().train.fields["a"][:60].astype(np.float32)})))
+
+
+@pytest.mark.parametrize("made", ["parts", "atoms"])
+def test_a_prior_may_not_run_on_the_test_split(made):
+    split = {"parts": parts, "atoms": atoms}[made]()
+    with pytest.raises(PriorError, match=r"instances that are in the test split.* used for nothing else"):
+        learned(split, prior=running(split.test))
+    with pytest.raises(PriorError, match="in the test split"):
+        learned(split, prior=running(Instances({"a": split.test.fields["a"].astype(np.float32)})))
+
+
 @pytest.mark.parametrize("leak", ["all", "permuted", "renumbered", "one"])
 def test_a_prior_may_not_run_on_training_instances_where_equal_rows_are_separate_draws_either(leak):
     split = atoms()

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import pacopt
 import reports
@@ -256,6 +257,21 @@ def test_explosions_beside_a_calm_textbook_are_never_green():
     assert "No warnings" not in words
     assert "No warnings." in first_screen(reports.page("two hyperparameters"))
     assert not any("nothing to remark" in reports.page(case) for case in reports.CASES)
+
+
+def test_measured_shares_and_means_have_their_intervals():
+    learned = reports.learned("two hyperparameters")
+    page, row = reports.page("two hyperparameters"), learned.comparison["learned"]
+    assert row.success_interval == pytest.approx(binomtest(int(row.success * 50), 50).proportion_ci(method="exact"))
+    low, high = (100 * end for end in row.success_interval)
+    words = first_screen(page).replace("\u00a0", " ")
+    assert f"{row.success * 100:.4g} % ({down(low, 3)} to {up(high, 3)} %)" in words
+    section = re.search(r'<section id="curves".*?</section>', page, flags=re.DOTALL)[0]
+    *middle, last = re.findall(r"<tr>(.*?)</tr>", section, flags=re.DOTALL)[1:]
+    assert f"{down(row.interval[0], 3)} to {up(row.interval[1], 3)}" in last
+    for line in middle:
+        cells = re.findall(r"<td[^>]*>(.*?)</td>", line)
+        assert not any(cells[1::2]), "a mean without an interval"
 
 
 def test_no_finite_quantile_is_said_in_words():

@@ -221,6 +221,17 @@ def test_a_forged_deployed_row_shows_only_when_it_is_run_again_and_then_always(r
         assert result.rerun >= 3, "everything that was run is compared"
 
 
+def test_one_forged_cell_of_the_deployed_row_is_always_found(run):
+    learned = Learned.load(run)
+    losses = learned.table.losses.copy()
+    losses[learned.certificate.deployed.index, 57] *= 0.9
+    recertified(run, losses)
+    for seed in range(3):
+        result = pacopt.verify(run, rerun=1, seed=seed)
+        assert "on instance 57 has the loss" in str(result)
+        assert result.rerun >= len(learned.train)
+
+
 def recertified(run, losses, **options):
     """A table with other losses, and everything that follows from it made to fit."""
     learned = Learned.load(run)

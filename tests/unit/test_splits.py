@@ -140,7 +140,40 @@ def test_one_part_used_twice_is_refused_whatever_was_declared(parts, match):
 def test_rows_do_not_excuse_the_very_same_part():
     parts = split(numbers(*range(6)), prior=2, train=2, test=2, seed=0, allow_duplicates=True)
     with pytest.raises(SplitError, match="hold the same 2 rows"):
-        dataclasses.replace(parts, prior=parts.train)
+        dataclasses.replace(parts, prior=parts.train, rows=dict(parts.rows))
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(None, None, -1)])
+def test_rows_do_not_excuse_a_part_that_took_the_content_of_another_one(rows):
+    parts = split(numbers(*range(6)), prior=2, train=2, test=2, seed=0, allow_duplicates=True)
+    with pytest.raises(SplitError, match="The prior split holds the same rows as the train split did"):
+        dataclasses.replace(parts, prior=parts.train[rows])
+    with pytest.raises(SplitError, match="The train split holds the same rows as the test split did"):
+        dataclasses.replace(parts, train=parts.test[rows])
+    with pytest.raises(SplitError, match="holds the same rows"):
+        dataclasses.replace(pickle.loads(pickle.dumps(parts)), prior=parts.train[rows])
+    assert len(dataclasses.replace(parts, prior=numbers(10, 11)).prior) == 2
+
+
+def test_parts_that_share_more_than_separate_draws_would_are_refused():
+    train, more = numbers(*range(100)), numbers(*range(100, 150))
+    for parts in ((train[:99], train, more), (more, train, train[40:60]), (train[:12], train[:13], more)):
+        with pytest.raises(SplitError, match="hold"):
+            Split(*parts, allow_duplicates=True)
+    made_up = source(range(200, 300), range(100), range(300, 350))
+    with pytest.raises(SplitError, match="The prior split and the train split hold the same 100 rows"):
+        Split(train[::-1], train, more, allow_duplicates=True, rows=made_up)
+
+
+@pytest.mark.parametrize("atoms", [1, 4, 100, 1000])
+def test_separate_draws_of_atoms_are_taken_for_what_they_are(atoms):
+    rng = np.random.default_rng(atoms)
+    for seed in range(20):
+        values = numbers(*rng.integers(0, atoms, 1700))
+        split(values, prior=50, train=1500, test=150, seed=seed, allow_duplicates=True)
+        Split(values[:50], values[50:1000], values[1000:], allow_duplicates=True)
+    file_written_twice = numbers(*np.tile(rng.random(500), 2))
+    split(file_written_twice, prior=200, train=600, test=200, seed=0, allow_duplicates=True)
 
 
 @pytest.mark.parametrize("allow_duplicates", [False, True])

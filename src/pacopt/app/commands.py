@@ -140,7 +140,9 @@ def learn(
 )
 def verify(
     run: Run,
-    rerun: Annotated[int, typer.Option(min=0, help="So many cells of the table are run again (needs JAX).")] = 0,
+    rerun: Annotated[
+        int, typer.Option(min=0, help="So many random cells choose what is run again, beside the deployed row.")
+    ] = 0,
     job: Annotated[
         Path | None, typer.Option(help=f"The job of the run, whose code runs cells again; {CELLS} without --rerun.")
     ] = None,

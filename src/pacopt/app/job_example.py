@@ -25,7 +25,8 @@ min_success = 0.95                      # the success probability that is to be 
 # candidates = 256                      # hyperparameters that are tried on all training instances
 # racing = false                        # true: give up hopeless candidates early; pays with thousands of them
 # precision = "float64"                 # or "float32"
-# curvature = [1.0, 100.0]              # [mu, L] for the textbook's hyperparameters; never from training instances
+# curvature = [1.0, 100.0]              # [mu, L] for the textbook's hyperparameters, which become a candidate and
+#                                       # widen the search domain; never from training instances
 # shared = "shared.npz"                 # data shared by all instances: the fields of the problem
 
 [split]                                 # leave it out for a recommended one; pacopt plan tells what sizes can claim

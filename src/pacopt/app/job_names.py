@@ -141,7 +141,7 @@ class Lookup:
                 return None
             return split(instances, **table, seed=self.job.top["seed"])
         except PacoptError as error:
-            self.note("split", f"{error}")
+            self.note("split", f"{error}".replace("allow_duplicates=True", "[split] allow_duplicates = true"))
             return None
 
     def truncation(self) -> Truncation | None:

@@ -8,8 +8,9 @@ from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 
-from pacopt.comparison import between
+from pacopt.comparison import between, percentages
 from pacopt.planning.plans import Plan
+from pacopt.report.sections.measured import in_training
 from pacopt.statement import certificate_summary
 from pacopt.support.rounding import up
 from pacopt.support.values import named
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 def learned_view(learned: "Learned", place: Path) -> list[RenderableType]:
     """What was learned: what is certified and what it rests on, the comparison, remarks, and where to find it all."""
     view: list[RenderableType] = [certificate_summary(learned.certificate), ""]
-    if learned.comparison is not None:
+    if learned.comparison is None:
+        view += [in_training(learned.certificate, learned.table), ""]
+    else:
         view += [_compared(learned.comparison), "", *_hyper(learned.comparison), ""]
     view += [f"Note: {remark}." for remark in learned.remarks]
     files = {"Statement": place / "statement.txt", "Report": place / "report.html", "Run": place}
@@ -34,10 +37,11 @@ def learned_document(learned: "Learned", place: Path) -> dict[str, Any]:
     """What was learned, as a JSON value; everything else stands in the files of the run."""
     certificate = learned.certificate
     return {
+        "attained": certificate.attained,
+        "usable": certificate.attained and certificate.ever_succeeded > 0,
         "run": str(place),
         "report": str(place / "report.html"),
         "hyper": learned.certificate.deployed.hyper,
-        "attained": certificate.attained,
         "confidence": certificate.confidence,
         "instances": certificate.instances,
         "deployed": certificate.deployed.to_dict(),
@@ -81,7 +85,8 @@ def _comparison_document(comparison: "Comparison") -> dict[str, Any]:
     learned, *others = [row.name for row in comparison.rows]
     return {
         "instances": comparison.instances,
-        "rows": [asdict(row) for row in comparison.rows],
+        # The mean absolute loss has no interval, so it is no number to pass on.
+        "rows": [{key: value for key, value in asdict(row).items() if key != "mean_loss"} for row in comparison.rows],
         "factors": {name: asdict(comparison.factor(learned, name)) for name in others},
     }
 
@@ -90,8 +95,8 @@ def _compared(comparison: "Comparison") -> Table:
     """One line for each choice of hyperparameters, narrow enough for 80 columns."""
     view = Table(
         title=f"{comparison.instances} test instances: final loss relative to the start",
-        caption="Mean with the safeguard; the rest without it. Above start: runs that ended above their start, or "
-        "failed. Worst: the largest ratio.",
+        caption="Mean with the safeguard; the rest without it. Success: the 95 % interval of its probability. Above "
+        "start: runs that ended above their start, or failed. Worst: the largest ratio.",
         caption_justify="left",
         title_justify="left",
         box=box.SIMPLE_HEAD,
@@ -104,7 +109,7 @@ def _compared(comparison: "Comparison") -> Table:
         numbers = (
             f"{row.mean:.4g}",
             between(row.interval),
-            f"{row.success:.1%}",
+            percentages(row.success_interval),
             f"{row.failures}",
             f"{row.worst:.3g}",
         )

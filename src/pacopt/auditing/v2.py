@@ -9,6 +9,7 @@ import numpy as np
 from pacopt.auditing.choosing import eligible, objective
 from pacopt.auditing.comparing import ContradictionError, Disagreement, Given, broken_rule, content, hashed
 from pacopt.auditing.formulas import FORMULAS, NAMES, formula_of
+from pacopt.auditing.reuse import unused
 from pacopt.auditing.setting import GENERAL, Setting, prior_weights
 from pacopt.loss_table import LossTable
 
@@ -25,8 +26,6 @@ SEEDS = (
     "and a run in use has a fresh one",
     "no two instances are one problem with another seed in its data",
 )
-#: Hexadecimal digits of a fingerprint that a design remembers.
-DIGITS = 16
 
 
 def impossible(stored: dict[str, Any], table: LossTable) -> Disagreement | None:
@@ -49,7 +48,7 @@ def impossible(stored: dict[str, Any], table: LossTable) -> Disagreement | None:
         "design.target_ratio": (0 < design["target_ratio"] <= 1, "a number above 0 and at most 1"),
         "design.score": (_possible_score(design["score"]), "a score with a positive, finite range"),
         "design.sources": (
-            _unused(design["sources"], table, separate=stored["separate_draws"]),
+            unused(design["sources"], table, separate=stored["separate_draws"]),
             "none of the training instances",
         ),
         "earlier": (isinstance(stored["earlier"], int) and stored["earlier"] >= 0, "a number of certificates"),
@@ -116,29 +115,6 @@ def _possible_score(score: dict[str, Any]) -> bool:
     if score["name"] == "ratio":
         return set(score) == {"name"}
     return set(score) == {"name", "noun", "top", "unit"} and 0 < score["top"] < np.inf
-
-
-def _unused(sources: Any, table: LossTable, *, separate: bool) -> bool:
-    """Whether no training instance, as far as is known, is one of those that the design was made from."""
-    if not isinstance(sources, dict):
-        return sources is None
-    known = [] if table.fingerprints is None else [name.decode()[:DIGITS] for name in table.fingerprints.tolist()]
-    before = sources["instances"]
-    if not (known and before):
-        cells = [part for part in (table.losses, table.success) if part is not None]
-        start = [] if table.start is None else [table.start]
-        known = [
-            hashed(
-                *(np.ascontiguousarray(part[:, j]).tobytes() for part in cells),
-                *(part[j : j + 1].tobytes() for part in start),
-                size=DIGITS // 2,
-            )
-            for j in range(table.losses.shape[1])
-        ]
-        before = sources["columns"]
-    if separate:
-        return sorted(known) != sorted(before)
-    return not {*known} & {*before}
 
 
 def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
@@ -255,7 +231,8 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
     if stored["earlier"]:
         count = stored["earlier"]
         made = "an earlier certificate was" if count == 1 else f"{count} earlier certificates were"
-        text = f"{made} made with some of these training instances, and this one was not chosen for being better"
+        equal = "instances equal to " if stored["separate_draws"] else ""
+        text = f"{made} made with {equal}some of these training instances, and this one was not chosen for being better"
         lines.append(("declared", text))
     expected = [{"status": status, "text": text} for status, text in dict.fromkeys(lines)]
     theirs = [claim["name"] for claim in design["claims"] if claim["class"] not in FORMULAS]

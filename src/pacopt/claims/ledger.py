@@ -60,7 +60,7 @@ def ledger_of(
         text = f"the curvature that was given ({values}) was not estimated on training instances"
         entries.append(Assumption(text, Status.DECLARED))
     if earlier:
-        entries.append(Assumption(after_earlier(earlier), Status.DECLARED))
+        entries.append(Assumption(after_earlier(earlier, separate_draws=separate_draws), Status.DECLARED))
     return tuple(dict.fromkeys(entries))
 
 
@@ -72,15 +72,23 @@ def _declared(claim: AbstractClaim, design: "Design") -> tuple[Assumption, ...]:
     return (Assumption(text, Status.DECLARED),)
 
 
-def with_earlier(ledger: tuple[Assumption, ...], before: int, earlier: int) -> tuple[Assumption, ...]:
+def with_earlier(
+    ledger: tuple[Assumption, ...], before: int, earlier: int, *, separate_draws: bool
+) -> tuple[Assumption, ...]:
     """A ledger that spoke of so many earlier certificates, and speaks of others; other lines stay as they are."""
-    entries = [entry for entry in ledger if not before or entry.text != after_earlier(before)]
+    said = after_earlier(before, separate_draws=separate_draws)
+    entries = [entry for entry in ledger if not before or entry.text != said]
     if earlier:
-        entries.append(Assumption(after_earlier(earlier), Status.DECLARED))
+        entries.append(Assumption(after_earlier(earlier, separate_draws=separate_draws), Status.DECLARED))
     return tuple(entries)
 
 
-def after_earlier(earlier: int) -> str:
+def after_earlier(earlier: int, *, separate_draws: bool) -> str:
     """That this certificate was not picked among several for its numbers."""
     made = "an earlier certificate was" if earlier == 1 else f"{earlier} earlier certificates were"
-    return f"{made} made with some of these training instances, and this one was not chosen for being better"
+    return f"{made} made with {some_of(separate_draws)}, and this one was not chosen for being better"
+
+
+def some_of(separate_draws: bool) -> str:
+    """Which instances an earlier certificate was made with: separate draws may be equal and not the same."""
+    return f"{'instances equal to ' if separate_draws else ''}some of these training instances"

@@ -2,20 +2,27 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from pacopt.errors import PacoptError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable, table_hash
 from pacopt.runs.files import MANIFEST
-from pacopt.support.arrays import load_npz
+from pacopt.sources import CHANCE, Sources, reused_columns
+from pacopt.support.repeats import sharing_by_chance
+
+#: Start losses that agree to this part of their size may be those of one instance, in single precision too.
+GRAIN = 1e-5
 
 
 def earlier_certificates(run: Path, table: LossTable, design_hash: str) -> int:
     """The number of other certificates beside this place that were made with some of the instances of this table.
 
-    The same certificate made again, of the same table under the same design, is no other one.
+    The same certificate made again, of the same table under the same design, is no other one. Instances are compared by
+    their fingerprints; where these differ (a column more in the file, another precision), tables that have more start
+    losses or more columns in common than separate draws would are taken to share instances. It takes about twenty in
+    common to tell.
     """
     mine = table_hash(table)
     beside = sorted(path.parent for path in run.parent.glob(f"*/{MANIFEST}") if path.parent.name != run.name)
@@ -32,12 +39,22 @@ def earlier_certificates(run: Path, table: LossTable, design_hash: str) -> int:
 
 
 def _shares_instances(directory: Path, table: LossTable) -> bool:
-    if table.fingerprints is None:
-        return False
     try:
-        known: Any = load_npz(directory / "table.npz").get("fingerprints")
-        if known is None:  # a run of an earlier version
+        other = LossTable.load(directory / "table.npz")
+        known = other.fingerprints
+        if known is None and (directory / "instances.npz").exists():  # a run of an earlier version
             known = Instances.load(directory / "instances.npz").fingerprints
-    except (OSError, ValueError):
+    except (OSError, ValueError, PacoptError):
         return False
-    return bool(np.isin(table.fingerprints, known).any())
+    if table.fingerprints is not None and known is not None and np.isin(table.fingerprints, known).any():
+        return True
+    if sharing_by_chance(_starts(table), _starts(other)) <= CHANCE:
+        return True
+    alike = table.losses.shape[0] == other.losses.shape[0]
+    return alike and bool(reused_columns(Sources.of(other), table, separate_draws=True).any())
+
+
+def _starts(table: LossTable) -> np.ndarray:
+    """Start losses to about five digits, one for each column."""
+    start = table.leads.start
+    return np.empty(0) if start is None else np.rint(np.log(start[start > 0]) / GRAIN)

@@ -32,12 +32,12 @@ def checked_seed(seed: Any, progress: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TrainingGuard:
-    """Refuses a prior that brings training instances along and runs its candidates on them.
+    """Refuses a prior that brings training or test instances along and runs its candidates on them.
 
     Instances are compared as the runs see them (`view`), so that a running number does not make a copy another
-    instance. Where equal rows are declared to be separate draws, a prior may meet content of the training split in the
-    prior split; content that stands in the training split alone, or all of the training split, it cannot have from
-    there.
+    instance, and once more rounded to float32. Where equal rows are declared to be separate draws, a prior may meet
+    content of the other parts in the prior split; content that stands in another part alone, or all of another part, it
+    cannot have from there.
     """
 
     split: Split
@@ -47,37 +47,63 @@ class TrainingGuard:
         """Raise if a prior may not run candidates on these instances."""
         if instances is self.split.prior or not len(instances):
             return
-        marks = self.view(instances).fingerprints
-        suspect, where = np.isin(marks, self._train), "in the training split"
-        if self.split.allow_duplicates and self._is_train(marks):
-            where = "in the training split, and they are all of it"
-        elif self.split.allow_duplicates:
-            suspect, where = suspect & ~np.isin(marks, self._prior), "in the training split and not in the prior split"
-        used = np.flatnonzero(suspect)
-        if len(used):
-            raise PriorError(
-                f"The prior ran candidates on {len(used)} instances that are {where} (first: index {used[0]}).",
-                "A prior is a function of the prior split.",
-                "The bound needs candidates and weights chosen before the training instances were seen; otherwise the "
-                "certificate is void.",
-                "Run candidates with trials.table(candidates), which takes the prior split.",
-            )
-
-    def _is_train(self, marks: np.ndarray) -> bool:
-        """Whether these are all training instances again, in some order, and not those of the prior split."""
-        return np.array_equal(np.sort(marks), self._train) and not np.array_equal(self._train, self._prior)
+        seen = self.view(instances)
+        exact, rounded = seen.fingerprints, _rounded(seen).fingerprints
+        own, own_rounded = self._prior
+        for part, (marks, near) in (("training", self._train), ("test", self._test)):
+            # What stands in the prior split, to the last digit, is no rounded copy of something else.
+            suspect = np.isin(exact, marks) | (np.isin(rounded, near) & ~np.isin(exact, own))
+            where = f"in the {part} split"
+            if self.split.allow_duplicates and len(marks) > 1 and _all_of(rounded, near, own_rounded):
+                where = f"in the {part} split, and they are all of it"
+            elif self.split.allow_duplicates:
+                suspect = suspect & ~np.isin(rounded, own_rounded)
+                where = f"in the {part} split and not in the prior split"
+            used = np.flatnonzero(suspect)
+            if len(used):
+                raise PriorError(
+                    f"The prior ran candidates on {len(used)} instances that are {where} (first: index {used[0]}).",
+                    "A prior is a function of the prior split.",
+                    "The bound needs candidates and weights chosen before the training instances were seen; otherwise "
+                    "the certificate is void."
+                    if part == "training"
+                    else "A test shows something only on instances that were used for nothing else.",
+                    "Run candidates with trials.table(candidates), which takes the prior split.",
+                )
 
     # Sorted, and looked at once: a prior may run candidates many times.
     @cached_property
-    def _train(self) -> np.ndarray:
+    def _train(self) -> tuple[np.ndarray, np.ndarray]:
         return self._seen(self.split.train)
 
     @cached_property
-    def _prior(self) -> np.ndarray:
+    def _test(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._seen(self.split.test)
+
+    @cached_property
+    def _prior(self) -> tuple[np.ndarray, np.ndarray]:
         return self._seen(self.split.prior)
 
-    def _seen(self, part: Instances) -> np.ndarray:
-        return np.sort(self.view(part).fingerprints if len(part) else part.fingerprints)
+    def _seen(self, part: Instances) -> tuple[np.ndarray, np.ndarray]:
+        """The fingerprints of a part, as they are and rounded."""
+        seen = self.view(part) if len(part) else part
+        return np.sort(seen.fingerprints), np.sort(_rounded(seen).fingerprints)
+
+
+def _all_of(marks: np.ndarray, part: np.ndarray, prior: np.ndarray) -> bool:
+    """Whether these are all instances of a part again, in some order, and not those of the prior split."""
+    return np.array_equal(np.sort(marks), part) and not np.array_equal(part, prior)
+
+
+def _rounded(instances: Instances) -> Instances:
+    """The instances as they are in float32."""
+    narrow = {"f": np.float32, "c": np.complex64}
+    with np.errstate(over="ignore", under="ignore"):
+        fields = {
+            name: array.astype(narrow[array.dtype.kind]) if array.dtype.kind in narrow else array
+            for name, array in instances.fields.items()
+        }
+    return Instances(fields)
 
 
 def refuse_unreachable(min_success: float | None, train: int, level: float, weight: float) -> None:

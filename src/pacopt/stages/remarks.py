@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
-from pacopt.comparison import Comparison, Curves, times
+from pacopt.comparison import Comparison, Curves, Raw, times
 from pacopt.provenance import Origin
 from pacopt.space import Domain, Interval
 
@@ -12,12 +10,23 @@ from pacopt.space import Domain, Interval
 PLATEAU = 0.01, 0.98
 #: A hyperparameter in the outermost two per cent of its domain is at its edge.
 EDGE = 0.02
+#: A value counts as outside of its domain from here on.
+ROUNDING = 1e-9
+#: A worst ratio this many times above the textbook's, and above the start, is worth a remark of its own.
+FAR = 10.0
 
 
 def remarks_on(
-    hyper: Mapping[str, float], origin: Origin, curves: Curves | None, comparison: Comparison | None
+    hyper: Mapping[str, float],
+    origin: Origin,
+    curves: Curves | None,
+    comparison: Comparison | None,
+    training: tuple[Raw, Raw | None],
 ) -> tuple[str, ...]:
-    """Warnings: a value at the edge of its domain, a loss that stopped far from 0, failed runs, a better textbook."""
+    """Warnings: a value at the edge of its domain, a loss that stopped far from 0, failed runs, a better textbook.
+
+    How the deployed candidate and the textbook's did in training is looked at where there is no test split.
+    """
     found = _edges(hyper, origin.domain)
     if not origin.seeds_matter:
         found.append(
@@ -26,8 +35,11 @@ def remarks_on(
         )
     if curves is not None and not origin.known_minimum:
         found += _plateau(curves)
-    if comparison is not None:
-        found += _failures(comparison) + _behind(comparison)
+    if comparison is None:
+        found += _failures("training", *training)
+    else:
+        rows = {row.name: Raw(comparison.instances, row.failures, row.worst) for row in comparison.rows}
+        found += _failures("test", rows["learned"], rows.get("standard")) + _behind(comparison)
     return tuple(found)
 
 
@@ -37,10 +49,13 @@ def _edges(hyper: Mapping[str, float], domain: Domain) -> list[str]:
         if not isinstance(interval, Interval):
             continue  # the ends of a range of whole numbers are values like others, and so are those of a choice
         part, least = interval.position(hyper[name]), interval.low == 0 and not interval.log
-        if part > 1 - EDGE or (part < EDGE and not least):
+        outside = part < -ROUNDING or part > 1 + ROUNDING
+        if outside or part > 1 - EDGE or (part < EDGE and not least):
+            place = "outside of" if outside else "at the edge of"
+            more = ", and nothing was tried around it: to look there" if outside else ": to look further"
             found.append(
-                f"{name} = {hyper[name]:.4g} is at the edge of where it was looked for, [{interval.low:g}, "
-                f"{interval.high:g}]: to look further, learn with new training instances and "
+                f"{name} = {hyper[name]:.4g} is {place} where it was looked for, [{interval.low:g}, "
+                f"{interval.high:g}]{more}, learn with new training instances and "
                 f'prior=pacopt.priors.Search({{"{name}": pacopt.Interval(...)}})'
             )
     return found
@@ -62,21 +77,18 @@ def _plateau(curves: Curves) -> list[str]:
     ]
 
 
-def _failures(comparison: Comparison) -> list[str]:
-    """More runs without the safeguard that ended above their start than with the textbook's hyperparameters."""
-    learned = comparison["learned"]
-    standard = comparison["standard"].failures if "standard" in comparison else 0
-    if learned.failures <= standard:
+def _failures(part: str, learned: Raw, standard: Raw | None) -> list[str]:
+    """More runs without the safeguard that ended above their start than with the textbook's values, or far higher."""
+    allowed, usual = (0, 1.0) if standard is None else (standard.failures, max(1.0, standard.worst))
+    if learned.failures <= allowed and not learned.worst > FAR * usual:
         return []
-    worst = (
-        f"the worst at {learned.worst:.3g} times its start"
-        if np.isfinite(learned.worst)
-        else "at least one without a finite ratio"
-    )
-    beside = f"; with the textbook's hyperparameters, {standard or 'none'} did" if "standard" in comparison else ""
+    beside = ""
+    if standard is not None:
+        beside = f"; with the textbook's hyperparameters, {standard.failures or 'none'} did"
+        beside += f", {standard.told}" if standard.failures else ""
     return [
-        f"without the safeguard, {learned.failures} of {comparison.instances} test runs ended above their start or "
-        f"failed, {worst}{beside}. learned.solve returns the start there; code of your own has to do the same"
+        f"without the safeguard, {learned.failures} of {learned.runs} {part} runs ended above their start or failed, "
+        f"{learned.told}{beside}. learned.solve returns the start there; code of your own has to do the same"
     ]
 
 

@@ -1,5 +1,6 @@
 """What a table is made of, checked and frozen: numbers, masks and names, with errors that name the cell."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -82,7 +83,7 @@ def cell_mask(name: str, array: Any, shape: tuple[int, ...]) -> np.ndarray | Non
 
 
 def column_names(given: Any, columns: int) -> np.ndarray | None:
-    """A read-only fingerprint for each column, or None."""
+    """A read-only fingerprint of at most 32 characters for each column, or None; a longer text is hashed."""
     if given is None:
         return None
     result = np.asarray(given)
@@ -93,7 +94,10 @@ def column_names(given: Any, columns: int) -> np.ndarray | None:
             "They tell whether an instance was used before.",
             "Pass instances.fingerprints, or leave them out.",
         )
-    return frozen(result, "S32")
+    texts = [name if isinstance(name, bytes) else name.encode() for name in result.tolist()]
+    # Cut off, texts with the same beginning would be one instance.
+    names = [name if len(name) <= 32 else hashlib.blake2b(name, digest_size=16).hexdigest().encode() for name in texts]
+    return frozen(np.array(names, dtype="S32"))
 
 
 #: Whole numbers beyond this one are not kept apart by files that know only floats.

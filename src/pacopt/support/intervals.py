@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import betaincinv
 
 #: How often an interval may miss, half of it at each end.
 MISS = 0.05
@@ -43,6 +44,19 @@ def mean_interval(z: Float[np.ndarray, " instance"], *, miss: float = MISS) -> t
     [0.245, 0.265]
     """
     return 1.0 - _upper(1.0 - z, miss / 2), _upper(z, miss / 2)
+
+
+def share_interval(successes: int, runs: int, *, miss: float = MISS) -> tuple[float, float]:
+    """A confidence interval of a probability, from how often it came true in independent draws.
+
+    **Theorem** (Clopper & Pearson 1934): the ends are quantiles of Beta distributions, half of the miss beyond each.
+
+    >>> [round(end, 4) for end in share_interval(200, 200)]
+    [0.9817, 1.0]
+    """
+    low = float(betaincinv(successes, runs - successes + 1, miss / 2)) if successes else 0.0
+    high = float(betaincinv(successes + 1, runs - successes, 1 - miss / 2)) if successes < runs else 1.0
+    return low, high
 
 
 def factor_interval(

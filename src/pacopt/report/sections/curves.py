@@ -1,5 +1,6 @@
 """The loss over the iterations, learned against standard."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -44,26 +45,29 @@ def curves_figure(source: Reported) -> Figure | None:
         return None
     if curves is None or comparison is None:
         return Figure("curves", TITLE, "Nothing was measured on a test split", "The test split is empty.")
-    ends = dict(zip(curves.names, curves.mean[:, -1].tolist(), strict=True))
-    heading = (
-        f"After {curves.steps[-1]} steps the loss is on average {between(comparison['learned'].interval)} of its start"
-    )
+    ends = {name: between(comparison[name].interval) for name in curves.names}
+    heading = f"After {curves.steps[-1]} steps the loss is on average {ends['learned']} of its start"
     if "standard" in ends:
-        heading += f", with the textbook's hyperparameters {between(comparison['standard'].interval)}"
+        heading += f", with the textbook's hyperparameters {ends['standard']}"
     caption = (
         f"Loss relative to the start on {comparison.instances} test instances, with the safeguard (a run above its "
         "start counts as 1). Thick lines: mean. Thin lines: median. Bands: from the 10 % to the 90 % quantile. "
         "Measured, not certified; the means at the end with their 95 % intervals."
     )
-    described = "; ".join(f"{SAID[name]} {estimate(value)}" for name, value in ends.items())
+    described = "; ".join(f"{SAID[name]} {interval}" for name, interval in ends.items())
     charts: tuple[Chart, ...] = ()
     if (curves.mean > 0).any():
         charts = (
-            Chart("curves", _spec(curves), f"Lines over steps. Mean ratio at the end: {described}.", _legend(curves)),
+            Chart(
+                "curves",
+                _spec(curves),
+                f"Lines over steps. Mean ratio at the end, 95 % interval: {described}.",
+                _legend(curves),
+            ),
         )
     else:
         caption += " All losses are zero, which a logarithmic axis cannot show."
-    return Figure("curves", TITLE, heading, caption, charts, _numbers(curves))
+    return Figure("curves", TITLE, heading, caption, charts, _numbers(curves, ends))
 
 
 def _spec(curves: Curves) -> dict[str, Any]:
@@ -121,14 +125,14 @@ def _legend(curves: Curves) -> tuple[Key, ...]:
     return tuple(Key(LOOKS[name][2], LOOKS[name][3], SAID[name]) for name in curves.names)
 
 
-def _numbers(curves: Curves) -> Numbers:
+def _numbers(curves: Curves, ends: Mapping[str, str]) -> Numbers:
+    """Medians at some steps; means only at the end, where they have an interval."""
     shown = np.unique(np.linspace(0, len(curves.steps) - 1, 6).round().astype(int))
-    header = ("step", *(f"{SAID[name]}: {what}" for name in curves.names for what in ("mean", "median")))
-    rows = tuple(
-        (
-            str(curves.steps[k]),
-            *(estimate(float(a[i, k])) for i in range(len(curves.names)) for a in (curves.mean, curves.median)),
-        )
-        for k in shown
-    )
-    return Numbers(header, rows)
+    names = list(enumerate(curves.names))
+    header = ("step", *(f"{SAID[name]}: {what}" for name in ends for what in ("median", "mean, 95 % interval")))
+    rows = [
+        (str(curves.steps[k]), *(cell for i, _ in names for cell in (estimate(float(curves.median[i, k])), "")))
+        for k in shown[:-1]
+    ]
+    last = (cell for i, name in names for cell in (estimate(float(curves.median[i, -1])), ends[name]))
+    return Numbers(header, (*rows, (str(curves.steps[-1]), *last)))

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from pacopt.certificate import Certificate
 from pacopt.claims.standard import REQUIRED
-from pacopt.comparison import Comparison, Row, between, times
+from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
+from pacopt.loss_table import LossTable
 from pacopt.report.source import Reported
 from pacopt.report.words import certified, estimate, is_ratio, standard_row
 from pacopt.support.rounding import PERCENT, down
@@ -53,10 +54,15 @@ def _cells(row: Row) -> dict[str, str]:
     return {
         "mean": estimate(row.mean),
         f"95{PERCENT} interval": between(row.interval),
-        **({} if part is None else {REQUIRED: f"{100 * part:.4g}{PERCENT}"}),
+        **({} if part is None else {REQUIRED: f"{100 * part:.4g}{PERCENT} ({_chance(row)})"}),
         "above start": str(row.failures),
         "worst": estimate(row.worst, 3),
     }
+
+
+def _chance(row: Row) -> str:
+    """The interval of the probability of success."""
+    return percentages(row.success_interval).replace(" %", PERCENT)
 
 
 def against_standard(comparison: Comparison) -> str:
@@ -77,18 +83,30 @@ def against_standard(comparison: Comparison) -> str:
     )
 
 
-def beside(certificate: Certificate, comparison: Comparison | None) -> str:
+def beside(certificate: Certificate, comparison: Comparison | None, table: LossTable) -> str:
     """The certified number of the objective beside what was measured on the test split."""
     objective = certificate.design.objective
     value, standard = certificate.deployed.values[objective.name], standard_row(comparison)
     if comparison is None:
-        return "The certificate stands alone: the test split is empty, and nothing was measured beside it."
+        return (
+            "The certificate stands alone: the test split is empty, and nothing was measured beside it. "
+            f"{in_training(certificate, table)}"
+        )
     if value is None or not is_ratio(certificate):
         number = comparison["learned"].values.get(objective.name)
         heading = objective.heading(certificate.design)
         measured = "" if number is None else f" Measured on the test split was {estimate(number)}."
         return f"Certified: {heading} {certified(objective, value)}.{measured}"
     return _means(objective.shown(value), value, comparison, standard)
+
+
+def in_training(certificate: Certificate, table: LossTable) -> str:
+    """How raw runs of the certified candidate ended on the training instances."""
+    raw = raw_runs(table, certificate.deployed.index)
+    return (
+        f"On the training instances, without the safeguard, {raw.failures or 'none'} of {raw.runs} runs ended above "
+        f"their start or failed, {raw.told}."
+    )
 
 
 def _means(shown: str, mean: float, comparison: Comparison, standard: Row | None) -> str:

@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim, Subject
-from pacopt.comparison import Comparison
 from pacopt.report.sections.measured import beside
 from pacopt.report.source import Reported
 from pacopt.report.words import certified, estimate, explained, is_ratio, level_percent, noun
@@ -54,7 +53,7 @@ def verdict_of(source: Reported) -> Verdict:
     else:
         word, tone = "Certified", "good"
     tiles = tuple(_tile(c, claim, subject) for claim in c.design.claims)
-    findings = _findings(c, source.comparison, learned=source.learned)
+    findings = _findings(source)
     return Verdict(word, tone, shortfall(c), _sentence(c, subject), tiles, findings, remarks)
 
 
@@ -139,16 +138,16 @@ def _unit(c: Certificate) -> str:
     return f" {c.design.score.unit}" if c.design.score.unit else ""
 
 
-def _findings(c: Certificate, comparison: Comparison | None, *, learned: bool) -> tuple[str, ...]:
-    found = []
+def _findings(source: Reported) -> tuple[str, ...]:
+    c, found = source.certificate, []
     for name, wanted in c.required.items() if c.attained else ():
         claim, side = c.design[name], "least" if c.design[name].at_least else "most"
         number = certified(claim, c.deployed.values[name])
         found.append(f"The {name} of at {side} {wanted!r} that was asked for is certified: at {side} {number}.")
-    if not learned:
+    if not source.learned:
         found.append("There is no test split: nothing was measured beside the certificate.")
     elif c.ever_succeeded:
-        found.append(beside(c, comparison))
+        found.append(beside(c, source.comparison, source.table))
     return tuple(text for text in (*found, _floor(c)) if text)
 
 
