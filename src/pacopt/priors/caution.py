@@ -13,13 +13,13 @@ from pacopt.priors.trials import Trials
 #: The failures of so many neighbours count, each at this rate, against a point that has none itself.
 NEIGHBOURS, RATE = 64, 0.1
 #: The tail of the margins is fitted to so many of the smallest ones, at most to a quarter of them.
-TAILS = (3, 5, 10, 20)
+TAILS = (3, 5, 10)
 #: So many points at each of so many distances from the nearest failure could become the favourite.
 BEST, DISTANCES = 16, 16
 #: The prior split is cut into at most so many parts, each of which is left out once.
 FOLDS = 20
-#: What caution may cost where ratios are tiny: this part of the best mean, as long as it is this part of one failure.
-PREMIUM, SLIGHT = 0.25, 0.01
+#: With tails of at most so many, caution may cost this part of one failure among all instances without being asked for.
+TRUSTED, SLIGHT = 5, 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +60,8 @@ class Caution:
         """The favourite, and what all rules name.
 
         Each rule is judged on the instances that it did not see. The most cautious one of those that are within a
-        standard error of the best (Breiman et al. 1984) names the favourite. Where ratios are so small that a single
-        failure would outweigh them all, and instances are too few to show how rare it is, a little more is paid.
+        standard error of the best (Breiman et al. 1984) names the favourite. So does one that costs next to nothing:
+        a failure that is too rare to be seen on the prior split would outweigh all that is lost.
         """
         count = self.ratios.shape[1]
         named = self.picks(np.arange(count))
@@ -75,7 +75,8 @@ class Caution:
                 unseen[rule, out] = kept[point, out]
         means = unseen.mean(axis=1)
         error = (unseen - unseen[means.argmin()]).std(axis=1) / np.sqrt(count)
-        good = means - means.min() <= np.maximum(error, min(PREMIUM * means.min(), SLIGHT / count))
+        trusted = np.arange(self.rules) < 2 + sum(1 for tail in TAILS if tail <= TRUSTED)
+        good = means - means.min() <= np.maximum(error, np.where(trusted, SLIGHT / count, 0.0))
         return named[int(np.flatnonzero(good)[-1])], named
 
 
