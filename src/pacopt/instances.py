@@ -13,12 +13,11 @@ import numpy as np
 from pacopt.columns import Columns, columns_of
 from pacopt.draws import Draws, drawn
 from pacopt.errors import InstancesError, suggest
-from pacopt.support.arrays import frozen, load_npz, save_npz
+from pacopt.support.arrays import load_npz, save_npz
+from pacopt.support.fields import GROUPS, checked_field, checked_groups
 
 #: What selects several rows: a slice, an array of row numbers, or a boolean mask.
 Rows = slice | np.ndarray | Sequence[int]
-#: Under which the groups are stored beside the fields.
-GROUPS = "pacopt.groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ class Instances:
                 'Pass a mapping such as {"A": array, "b": array}; for a list of instances, '
                 '{"A": numpy.stack([row["A"] for row in rows]), ...}.',
             )
-        fields = {name: _checked(name, array) for name, array in self.fields.items()}
+        fields = {name: checked_field(name, array) for name, array in self.fields.items()}
         if not fields:
             raise InstancesError(
                 "No arrays were given.",
@@ -67,7 +66,7 @@ class Instances:
                 "Move data shared by all instances onto the problem, or cut the arrays to the same length.",
             )
         object.__setattr__(self, "fields", MappingProxyType(dict(sorted(fields.items()))))
-        object.__setattr__(self, "groups", _checked_groups(self.groups, len(self)))
+        object.__setattr__(self, "groups", checked_groups(self.groups, len(self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
@@ -212,65 +211,6 @@ class Instances:
         """One content hash for all rows in their order."""
         groups = b"" if self.groups is None else self.codes.tobytes()
         return hashlib.blake2b(self.fingerprints.tobytes() + groups, digest_size=16).hexdigest()
-
-
-def _checked(name: object, array: Any) -> np.ndarray:
-    plain = isinstance(name, str) and name and "/" not in name and "\0" not in name
-    if not plain or str(name).endswith(".npy") or name == GROUPS:
-        raise InstancesError(
-            f"A field is named {name!r}.",
-            f"A name is a non-empty string without a slash that does not end in .npy and is not {GROUPS}.",
-            "It becomes the name of a file in an archive.",
-            "Rename it.",
-        )
-    if isinstance(array, np.ma.MaskedArray):
-        raise InstancesError(
-            f"Field {name!r} is a masked array.",
-            "Every number of an instance is used.",
-            "The mask would be lost silently.",
-            "Fill it, and pass the mask as a field of its own.",
-        )
-    try:
-        result = np.asarray(array)
-    except ValueError as error:
-        raise InstancesError(
-            f"Field {name!r} is no array: {error}.",
-            "Every instance needs the same shape.",
-            "Instances are solved in batches.",
-            "Pad the rows to a common shape.",
-        ) from error
-    if result.dtype.kind not in "biufc":
-        raise InstancesError(
-            f"Field {name!r} holds {result.dtype} values.",
-            "Instances are boolean, integer, real or complex numbers.",
-            "Anything else could only be stored as pickled objects, which loading would execute.",
-            "Encode it as numbers, and pad rows of unequal length.",
-        )
-    if result.ndim == 0:
-        raise InstancesError(
-            f"Field {name!r} is a single number.",
-            "Each array needs a leading axis that counts the instances.",
-            "",
-            "A value shared by all instances belongs on the problem.",
-        )
-    return frozen(result)
-
-
-def _checked_groups(groups: Any, rows: int) -> np.ndarray | None:
-    """A number or a text for each row that says to which group it belongs."""
-    if groups is None:
-        return None
-    labels = np.asarray(groups)
-    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels.ravel()):
-        labels = labels.astype(str)
-    if labels.shape != (rows,) or labels.dtype.kind not in "iuUS":
-        raise InstancesError(
-            f"groups holds {labels.dtype} values of shape {labels.shape}.",
-            f"There is a whole number or a text for each of the {rows} rows.",
-            "Rows with the same one belong together and count as one draw.",
-            'Pass groups=table["user"], for example.',
-        )
-    return frozen(labels)
 
 
 def _joined_groups(parts: "Sequence[Instances]") -> np.ndarray | None:

@@ -5,11 +5,14 @@ within seconds. Forty repetitions of a statement at 0.2 noticed twice the nomina
 calls of `learn` with probability 0.015: they failed only from 19 and from 9 violations on.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from pacopt import Design, LossTable, bounds
+from pacopt import Design, LossTable, bounds, certify
 from pacopt.bounds.sums import log_wealth
+from pacopt.columns import columns_of
 from pacopt.design import default_t_grid
 from simulation.pipelines import LEAKING
 from simulation.simulate import ORDINARY, REPETITIONS, certificate_violated, pipeline_violations, plausible, power
@@ -49,3 +52,26 @@ def test_the_simulation_notices_a_bound_without_its_union():
         return bounds.MixtureBetting(grid).upper(log_wealth(table, grid.points), 40, np.zeros(500), 0.05).min() < 0.5
 
     assert not plausible(sum(violated() for _ in range(20)), 20, 0.05)
+
+
+def pooled_and_averaged(rng, problems=50, seeds=10):
+    """Two certificates of one candidate on problems with several random runs each, and what both speak of: the mean.
+
+    A run ends below its start on easy problems and above it on hard ones; seeds change little.
+    """
+    hard = rng.random(problems) < 0.3
+    noise = rng.uniform(-0.05, 0.05, (problems, seeds))
+    losses = np.clip(np.where(hard[:, None], 0.9, 0.1) + noise, 0.0, 1.0).reshape(1, -1)
+    pooled = LossTable(losses, np.ones(problems * seeds))
+    averaged = replace(pooled, columns=columns_of(np.arange(problems), np.zeros(problems), seeds))
+    return [certify(table, confidence=0.95) for table in (pooled, averaged)], 0.3 * 0.9 + 0.7 * 0.1
+
+
+def test_replicates_that_pass_as_instances_are_noticed_and_averaged_ones_are_fine():
+    rng = np.random.default_rng(0)
+    false = np.zeros(2)
+    for _ in range(200):
+        certificates, mean = pooled_and_averaged(rng)
+        false += [c.deployed.risk < mean for c in certificates]
+    assert not plausible(int(false[0]), 200, 0.05), "fifty problems with ten seeds each are fifty draws"
+    assert plausible(int(false[1]), 200, 0.05)

@@ -127,15 +127,20 @@ class Lookup:
         arrays = self.arrays("instances")
         if arrays is None:
             return None
+        groups = self.job.top["groups"]
+        if groups is not None and groups not in arrays:
+            self.note("groups", f"there is no array {groups!r} among the instances; {suggest(groups, arrays)}")
+            return None
+        labels = None if groups is None else arrays.pop(groups)
         try:
-            instances = Instances(arrays)
+            instances = Instances(arrays, labels)
         except PacoptError as error:
             self.note("instances", f"{error}")
             return None
         table = self.job.tables.get("split")
         try:
             if table is None or "train" not in table:
-                sizes = recommended_split(len(instances), self.job.top["min_success"])
+                sizes = recommended_split(instances.count, self.job.top["min_success"])
                 table = {"prior": sizes.prior, "train": sizes.train, "test": sizes.test, **(table or {})}
             if None in table.values():
                 return None

@@ -75,6 +75,7 @@ class Prepared:
                 success=self.success,
                 curvature=top["curvature"],
                 racing=top["racing"],
+                replicates=top["replicates"],
                 dtype=np.dtype(top["precision"]),
                 seed=top["seed"],
                 checkpoint=checkpoint,
