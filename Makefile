@@ -39,6 +39,7 @@ docs: $(DEV)
 bench: $(DEV)
 	$(BIN)/python -m benchmarks.loss_table
 	$(BIN)/python -m benchmarks.learning
+	$(BIN)/python -m benchmarks.stochastic
 
 # What is too long for every commit, to be run before an issue is called resolved: an hour on two cores.
 slow: coverage

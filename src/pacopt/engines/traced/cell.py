@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm, State
 from pacopt.engines.traced.nesting import nested
+from pacopt.engines.traced.randomness import scanned
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, Instance, Objective, Point
 
 #: A float64 loss below its known minimum by at most this much of the start loss is a rounding error and counts as zero;
@@ -22,7 +23,8 @@ UNROLL = 2
 
 #: A user's verdict on the final point of a run.
 Success = Callable[[Any, Any], Any]
-Step = Callable[[State, Any], State]
+Step = Callable[..., State]
+Keys = Callable[[Any], tuple[Any, ...]]
 #: The arrays of one candidate by their names, and the seed of a run: two words of 32 bits.
 Values = Mapping[str, Any]
 Seed = Any
@@ -76,7 +78,6 @@ class Cell(eqx.Module):
         """The final point of the run, and what remains of it."""
         objective, hyper = Objective(self.problem, instance), self.hyper(values)
         start, algorithm = self.start_point(instance), self.algorithm
-        # Seeds belong to instances and not to candidates: random numbers are drawn once for all of these.
         root = jax.random.wrap_key_data(seed) if self.random else None
 
         def loss_at(state: State) -> Float[Array, ""]:
@@ -86,28 +87,29 @@ class Cell(eqx.Module):
             return jnp.where(jnp.all(jnp.stack(there)), start_loss, objective.loss(x))
 
         def keys(number: Any) -> tuple[Any, ...]:
+            """A key of its own for each step, and for the start; nothing for an algorithm that draws nothing."""
             return () if root is None else (jax.random.fold_in(root, number),)
 
-        def step(state: State, number: Any) -> State:
-            return algorithm.step(state, hyper, objective, *keys(number))
+        def step(state: State, *key: Any) -> State:
+            return algorithm.step(state, hyper, objective, *key)
 
         state = jax.tree.map(jnp.asarray, algorithm.init(start, hyper, objective, *keys(0)))
-        state, losses = (self._final if self.at == (self.steps,) else self._recorded)(state, step, loss_at)
+        state, losses = (self._final if self.at == (self.steps,) else self._recorded)(state, step, keys, loss_at)
         x = self.algorithm.read(state)
         success = True if self.success is None else self.success(x, instance)
         return x, Outcome(*self._above_minimum(losses, start_loss, instance), jnp.asarray(success))
 
-    def _final(self, state: State, step: Step, loss_at: LossAt) -> tuple[State, Float[Array, "1"]]:
-        numbers = jnp.arange(1, self.steps + 1) if self.random else None
-        state, _ = jax.lax.scan(
-            lambda state, number: (step(state, number), None), state, numbers, length=self.steps, unroll=UNROLL
-        )
+    def _final(self, state: State, step: Step, keys: Keys, loss_at: LossAt) -> tuple[State, Float[Array, "1"]]:
+        if self.random:
+            state = scanned(step, state, lambda number: keys(number)[0], self.steps, UNROLL)
+        else:
+            state, _ = jax.lax.scan(lambda state, _: (step(state), None), state, None, length=self.steps, unroll=UNROLL)
         return state, loss_at(state)[None]
 
-    def _recorded(self, state: State, step: Step, loss_at: LossAt) -> tuple[State, Float[Array, " step"]]:
+    def _recorded(self, state: State, step: Step, keys: Keys, loss_at: LossAt) -> tuple[State, Float[Array, " step"]]:
         def record(carry: tuple[State, Array], place: tuple[Array, Array]) -> tuple[tuple[State, Array], None]:
             slot, number = place
-            state, losses = step(carry[0], number), carry[1]
+            state, losses = step(carry[0], *keys(number)), carry[1]
             losses = jax.lax.cond(slot >= 0, lambda: losses.at[slot].set(loss_at(state)), lambda: losses)
             return (state, losses), None
 
