@@ -142,7 +142,8 @@ def test_the_example_runs_and_every_key_of_a_job_stands_in_it(folder):
 def test_what_is_commented_out_in_the_example_can_be_switched_on_with_the_values_shown(folder):
     text = (folder / "job.toml").read_text()
     on = re.sub(r"^# (?=[a-z_]+ = |\[absolute\])", "", text, flags=re.MULTILINE)
-    on = on.replace('shared = "shared.npz"', '# shared = "shared.npz"')  # the example's problem shares nothing
+    for absent in ('shared = "shared.npz"', 'groups = "user"'):  # the example's problem shares nothing and has no users
+        on = on.replace(absent, f"# {absent}")
     (folder / "changed.toml").write_text(on)
     prepared = prepare_job(folder / "changed.toml")
     assert prepared.truncation.second_moment == 500.0

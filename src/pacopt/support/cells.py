@@ -105,13 +105,15 @@ LARGEST = 2**53
 
 
 def candidate_values(values: Any) -> np.ndarray:
-    """Values of a hyperparameter: real numbers as float64, booleans, whole numbers and texts as they are.
+    """Values of a hyperparameter: real numbers and arrays as float64, booleans, whole numbers and texts as they are.
 
     What is none of these is a ValueError, which says what was found.
     """
     array = np.asarray(values)
-    if array.ndim != 1:
+    if array.ndim == 0 or (array.ndim > 1 and array.dtype.kind not in "fiu"):
         raise ValueError(f"{array.dtype} values of shape {array.shape}")
+    if array.ndim > 1 and np.isfinite(array).all():
+        return frozen(array, np.float64)
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array):
         array = array.astype(str)
     given = values if isinstance(values, list | tuple) else ()
@@ -136,7 +138,8 @@ def _candidate_values(name: str, values: Any) -> np.ndarray:
     except ValueError as error:
         raise TableError(
             f"{name} holds {error}.",
-            "The values of a hyperparameter are finite numbers (whole ones up to 2^53), texts, or booleans; one kind.",
+            "The values of a hyperparameter are finite numbers (whole ones up to 2^53), arrays of them, texts, or "
+            "booleans; one kind.",
             "A candidate is stored, compared and deployed by its values.",
             "Use texts for what is none of these.",
         ) from error
