@@ -22,17 +22,18 @@ GRID = Grid(np.array([0.2, 0.6, 0.95]), np.array([0.3, 0.3, 0.4]))
 N, EPSILON = 4, 0.25
 
 
-def tables(law, pooled=False):
-    """Every table of N columns with its probability, and with the lead drawn first: all leads are equally likely."""
+def tables(law, pooled=False, leads=True):
+    """Every table of N columns with its probability, and with every lead: all of them are equally likely."""
     for chosen in product(law, repeat=N):
         probability = float(np.prod([p for p, _ in chosen]))
         losses = np.concatenate([runs for _, runs in chosen])[None]
         if pooled:
             yield probability, LossTable(losses, np.ones(3 * N))
             continue
-        for leads in product(range(3), repeat=N):
-            lead = 3 * np.arange(N) + np.array(leads)
-            yield probability / 3**N, LossTable(losses, np.ones(3 * N), columns=Columns(np.full(N, 3), lead))
+        drawn = list(product(range(3), repeat=N)) if leads else [(0,) * N]
+        for each in drawn:
+            lead = 3 * np.arange(N) + np.array(each)
+            yield probability / len(drawn), LossTable(losses, np.ones(3 * N), columns=Columns(np.full(N, 3), lead))
 
 
 def mean_score(law):
@@ -54,7 +55,7 @@ def moment(law, pooled):
     betting, mu = bounds.MixtureBetting(GRID), np.array([mean_score(law)])
     return sum(
         probability * float(np.exp(betting.log_e(betting.wealth(table), table.shape[1], mu))[0])
-        for probability, table in tables(law, pooled)
+        for probability, table in tables(law, pooled, leads=False)  # a mean is that of all runs
     )
 
 
@@ -62,7 +63,7 @@ def false(law, bound, wrong, pooled):
     """The exact probability that what a bound says is false."""
     return sum(
         probability
-        for probability, table in tables(law, pooled)
+        for probability, table in tables(law, pooled, leads=not isinstance(bound, bounds.MixtureBetting))
         if wrong(float(bound.for_candidates(table, ONE, EPSILON)[0]))
     )
 

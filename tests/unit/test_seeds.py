@@ -47,7 +47,7 @@ def table(instances, replicates=1, root=0, algorithm=None):
 
 
 def learned(**options):
-    return pacopt.learn(LAW.problem, Noisy(), SPLIT, **{"steps": 10, "prior": QUICK} | options)
+    return pacopt.learn(LAW.problem, Noisy(), SPLIT, **{"steps": 10, "prior": DiscreteMeasure.uniform(RATES)} | options)
 
 
 def test_reordering_the_instances_reorders_the_losses_and_changes_none():
@@ -91,8 +91,7 @@ def test_replicates_are_averaged_for_the_mean_and_the_first_one_speaks_for_the_r
 
 
 def test_replicates_are_not_counted_as_instances():
-    given = DiscreteMeasure.uniform(RATES)
-    one, four = learned(prior=given), learned(prior=given, replicates=4)
+    one, four = learned(), learned(replicates=4)
     assert four.certificate.instances == one.certificate.instances == 140
     assert four.certificate.runs == 560
     assert four.certificate.deployed.success == one.certificate.deployed.success
