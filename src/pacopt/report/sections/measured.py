@@ -54,7 +54,7 @@ def _cells(row: Row) -> dict[str, str]:
     return {
         "mean": estimate(row.mean),
         f"95{PERCENT} interval": between(row.interval),
-        **({} if part is None else {REQUIRED: f"{100 * part:.4g}{PERCENT} ({_chance(row)})"}),
+        **({} if part is None else {REQUIRED: _chance(row)}),
         "above start": str(row.failures),
         "worst": estimate(row.worst, 3),
     }

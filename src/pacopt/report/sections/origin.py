@@ -19,7 +19,7 @@ def not_claimed(source: Reported) -> tuple[str, ...]:
     return (
         "anything about one given instance",
         "anything about another distribution of instances",
-        *(("anything about more steps than these",) if source.origin.steps is not None or source.learned else ()),
+        *(("anything about more steps than these",) if source.origin.steps is not None else ()),
         *(("anything about the minimiser",) if isinstance(source.certificate.design.score, Ratio) else ()),
         "anything after selecting again on the same instances with other candidates, which voids the certificate",
     )
@@ -36,7 +36,8 @@ def short_class(path: str) -> str:
 
 def title_of(source: Reported) -> str:
     """What the report is about: an algorithm on a problem, or a table of some size."""
-    parts = [short_class(code.name) for code in (source.origin.algorithm, source.origin.problem) if code is not None]
+    o = source.origin
+    parts = [short_class(code.name) for code in (o.engine, o.algorithm, o.problem) if code is not None]
     rows, columns = source.table.shape
     sizes = f"{rows} candidate{'s' if rows > 1 else ''} on {columns} instance{'s' if columns > 1 else ''}"
     return " on ".join(parts) or ("Learned hyperparameters" if source.learned else sizes)

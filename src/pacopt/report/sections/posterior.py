@@ -55,7 +55,10 @@ def posterior_figure(source: Reported, candidates: Candidates) -> Figure:
         caption = f"Each mark is a candidate; its area grows with its posterior weight.{_able(candidates)} {finding}"
         charts = [_map(candidates, pair, POINTS // len(pairs), i, finding) for i, pair in enumerate(pairs)]
     else:
-        caption = f"Weight of prior and posterior over the values of each hyperparameter. {finding}"
+        drawn_over = (
+            "Weight of prior and posterior over the values of each hyperparameter. " if candidates.values else ""
+        )
+        caption = f"{drawn_over}{finding}"
         charts = [weights_chart(candidates, name, i, finding) for i, name in enumerate(candidates.values)]
     rows = tuple(
         (hyper_text(table.hyper(i)), share(weights[i]), share(candidates.prior[i]), *candidates.told(i))

@@ -38,7 +38,7 @@ def use_of(source: Reported) -> Use | None:
 def _imports(source: Reported) -> list[str]:
     """A run is loaded without importing anything: the modules of a user's own classes have to be there already."""
     lines = []
-    for part in ("problem", "algorithm"):
+    for part in ("engine", "problem", "algorithm"):
         module, _, name = (code.name if (code := getattr(source.origin, part)) else "").partition(":")
         if not all(word.isidentifier() for word in [*module.split("."), *name.split(".")]):
             continue  # what is no name is no code to be copied
