@@ -30,6 +30,7 @@ from .engines import AbstractCellEngine as AbstractCellEngine
 from .engines import AbstractEngine as AbstractEngine
 from .engines import Run as Run
 from .engines import Solution as Solution
+from .engines.traced.engine import Traced as Traced
 from .engines.traced.engine import loss_curves as loss_curves
 from .engines.traced.engine import tabulate as tabulate
 from .engines.traced.nesting import flattened as flattened

@@ -60,6 +60,7 @@ class Comparison:
     rows: tuple[Row, ...]
     scores: Float[np.ndarray, "row instance"] = field(repr=False, compare=False)
     columns: Mapping[str, str] = field(default_factory=dict)
+    noun: str = "instances"
 
     @staticmethod
     def of(table: LossTable, names: Sequence[str], design: Design) -> "Comparison":
@@ -79,8 +80,8 @@ class Comparison:
                 success=float(success[i].mean()),
                 mean_loss=float(returned[i].mean()),
                 interval=mean_interval(z[i]),
-                failures=int((~table.succeeded()[i]).sum()),
-                worst=float(ratios[i].max()),
+                failures=int((~(table.losses[i] <= table.starts)).sum()),
+                worst=float(table.run_ratios(slice(i, i + 1)).max()),
                 values={name: float(found[i]) for name, (_, found) in measured.items() if found is not None},
                 success_interval=share_interval(int(success[i].sum()), success.shape[1]),
             )
@@ -88,7 +89,9 @@ class Comparison:
         )
         headings = {name: claim.heading(design).removesuffix(" at most") for name, (claim, _) in measured.items()}
         shown = {name: heading for name, heading in headings.items() if name not in (design.objective.name, REQUIRED)}
-        return Comparison(table.shape[1], tuple(rows), frozen(z), shown)
+        replicates = 1 if table.origin.seeds is None else table.origin.seeds.replicates
+        grouped = table.losses.shape[1] != table.shape[1] * replicates
+        return Comparison(table.shape[1], tuple(rows), frozen(z), shown, "groups" if grouped else "instances")
 
     def factor(self, name: str, to: str) -> Factor:
         """How many times smaller the mean of one row is than that of another, with its 95 % confidence interval."""
@@ -109,7 +112,7 @@ class Comparison:
     def __str__(self) -> str:
         extra = {name: heading for name, heading in self.columns.items() if all(name in r.values for r in self.rows)}
         lines = [
-            f"{self.instances} test instances, final loss relative to the start; mean and median with the safeguard",
+            f"{self.instances} test {self.noun}, final loss relative to the start; mean and median with the safeguard",
             f"{'':<14}{'mean':>10}{'95 % interval':>20}{'median':>12}"
             + "".join(f"{heading:>16}" for heading in extra.values())
             + f"{'success':>10}{'95 % interval':>20}{'above start':>13}{'worst':>12}  hyperparameters",

@@ -16,7 +16,7 @@ from pacopt.claims import AbstractClaim, shared_out, standard_claims
 from pacopt.design import check_target_ratio
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.store import checked_checkpoint
-from pacopt.errors import PriorError
+from pacopt.errors import EngineError, PriorError
 from pacopt.learned import Learned
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -108,6 +108,13 @@ def learn(
     refuse_repeats(parts, engine.seen)
     stages.refuse_unreachable(wanted, 1.0)
     standard = engine.standard(parts.prior, curvature)
+    if curvature is not None and standard.curvature is None:
+        raise EngineError(
+            f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",
+            "It is for the textbook's hyperparameters of an algorithm in JAX.",
+            "What is ignored would be taken for something that matters.",
+            "Leave it out.",
+        )
 
     trials = stages.trials(TrainingGuard(parts, engine.seen), wanted, standard.hyper, seed)
     chosen = _default(engine) if prior is None else prior
@@ -189,4 +196,4 @@ def _measure(prior: Any, trials: Trials) -> DiscreteMeasure:
             "It says which candidates there are and how they are weighed.",
             "Use pacopt.priors.Search() or pacopt.DiscreteMeasure.uniform(candidates).",
         )
-    return measure
+    return measure if measure.support else DiscreteMeasure.uniform({ONLY: np.zeros(1)})

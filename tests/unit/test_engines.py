@@ -10,6 +10,7 @@ import pacopt
 from pacopt import AbstractCellEngine, Interval, Run
 from pacopt.errors import CandidatesError, EngineError, StorageError
 from pacopt.priors import Search
+from pacopt.testing import CheckError, check_engine
 
 RNG = np.random.default_rng(0)
 INSTANCES = pacopt.Instances({"curvature": RNG.uniform(0.5, 2.0, 260), "x": RNG.normal(size=260) + 3})
@@ -172,6 +173,42 @@ def test_candidates_that_are_none_of_an_engine_are_refused():
         Descent().table({"stepsize": np.array([0.1])}, SPLIT.test)
     with pytest.raises(CandidatesError, match="values of Interval"):
         Descent().table({"step_size": np.array(["0.1"])}, SPLIT.test)
+
+
+def test_the_ledger_says_that_nobody_knows_what_an_engine_reads():
+    text = str(learned().certificate)
+    assert "no field that they do not read tells copies apart (declared)" in text
+
+
+@pytest.mark.parametrize("space", [None, {"a": (0, 1)}, {"a": pacopt.Tree({"w": np.zeros(2)})}])
+def test_an_engine_without_a_space_of_its_own_is_refused(space):
+    class Spaceless(Descent):
+        pass
+
+    Spaceless.space = space
+    with pytest.raises(EngineError, match="The space of Spaceless"):
+        learned(Spaceless())
+    with pytest.raises(CheckError, match="The space of Spaceless"):
+        check_engine(Spaceless(), INSTANCES)
+
+
+def test_an_engine_without_hyperparameters_is_certified_as_it_is():
+    class Fixed(Descent):
+        space = {}
+
+        def run(self, hyper, instance, seed):
+            return super().run({"step_size": 0.5}, instance, seed)
+
+    for prior in (None, QUICK):
+        result = learned(Fixed(), prior=prior)
+        assert len(result.certificate.design.prior) == 1
+
+
+def test_a_class_in_place_of_an_engine_and_a_curvature_that_nobody_uses_are_refused():
+    with pytest.raises(EngineError, match=r"Call it: Descent\(\)"):
+        pacopt.learn(Descent, SPLIT)
+    with pytest.raises(EngineError, match="has no use for it"):
+        learned(curvature=(0.1, 1.0))
 
 
 def test_what_an_engine_knows_is_not_asked_for_twice():

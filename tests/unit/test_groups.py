@@ -71,6 +71,13 @@ def test_a_certificate_of_groups_is_that_of_their_means_and_of_one_row_of_each()
         np.testing.assert_array_equal(ours[name], theirs[name])
 
 
+def test_a_comparison_of_groups_counts_groups_and_looks_at_all_of_their_rows():
+    result = learned()
+    assert "15 test groups" in str(result.comparison)
+    runs = result.test.losses[0] / result.test.start
+    assert result.comparison["learned"].worst == runs.max()
+
+
 def test_a_race_cuts_between_groups():
     split = pacopt.split(
         Instances(dict(LAW.sample(1200, seed=3).fields), groups=np.arange(1200) // 3),

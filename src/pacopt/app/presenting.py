@@ -94,7 +94,7 @@ def _comparison_document(comparison: "Comparison") -> dict[str, Any]:
 def _compared(comparison: "Comparison") -> Table:
     """One line for each choice of hyperparameters, narrow enough for 80 columns."""
     view = Table(
-        title=f"{comparison.instances} test instances: final loss relative to the start",
+        title=f"{comparison.instances} test {comparison.noun}: final loss relative to the start",
         caption="Mean with the safeguard; the rest without it. Success: the 95 % interval of its probability. Above "
         "start: runs that ended above their start, or failed. Worst: the largest ratio.",
         caption_justify="left",

@@ -17,6 +17,9 @@ KEYS = {"candidates", "claims", "log_weights", "score", "seeding", "sources", "t
 #: What else stands beside the numbers of claims.
 TAKEN = {"hyper", "index", "kl", "weight", "weights"}
 GROUPS = "the training groups are independent draws from the distribution of the new one; rows of one group need not be"
+ALL_FIELDS = (
+    "instances that are equal in all that runs read are equal: no field that they do not read tells copies apart"
+)
 DISJOINT_GROUPS = (
     "no training group stands in the prior split or in the test split",
     "no training instance stands in two groups, in the prior split or in the test split",
@@ -222,6 +225,7 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
     elif _known(provenance, "split", "allow_duplicates") is not None:
         twice = "no training instance stands twice, in the prior split or in the test split"
         lines += [("checked", text) for text in (DISJOINT_GROUPS if grouped else (twice,))]
+        lines += [("declared", ALL_FIELDS)] if _known(provenance, "engine", "class") is not None else []
     elif design["sources"] is not None:
         lines.append(("checked", "no training instance is one of those that the design was made from"))
     given = _known(provenance, "curvature", "given")

@@ -30,6 +30,10 @@ DISJOINT = Assumption("no training instance stands twice, in the prior split or 
 DISJOINT_ROWS = Assumption(
     "no training instance stands in two groups, in the prior split or in the test split", Status.CHECKED
 )
+ALL_FIELDS = Assumption(
+    "instances that are equal in all that runs read are equal: no field that they do not read tells copies apart",
+    Status.DECLARED,
+)
 SEPARATE_DRAWS = Assumption("instances that are equal are separate draws from the distribution", Status.DECLARED)
 NOT_REUSED = Assumption("no training instance is one of those that the design was made from", Status.CHECKED)
 MINIMUM = Assumption("the minimum that the problem states is the smallest loss of each instance", Status.DECLARED)
@@ -53,6 +57,8 @@ def ledger_of(
         entries.append(SEPARATE_DRAWS)
     elif origin.split is not None:
         entries += [GROUPS_DISJOINT, DISJOINT_ROWS] if grouped else [DISJOINT]
+        # Nobody can tell what an engine of a user's own reads, so all fields of an instance were compared.
+        entries += [ALL_FIELDS] if origin.engine is not None else []
     elif design.sources is not None:
         entries.append(NOT_REUSED)
     if origin.curvature is not None and origin.curvature.given:

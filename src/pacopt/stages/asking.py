@@ -1,6 +1,6 @@
 """What `learn` was asked for: an engine and a split, in either of its two forms, and its random numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from pacopt.design import Seeding
 from pacopt.engines.base import AbstractEngine
 from pacopt.errors import DesignError, EngineError, SplitError
+from pacopt.space import AbstractSpace
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
 
@@ -19,6 +20,10 @@ def engine_and_split(
     problem: Any, algorithm: Any, split: Any, steps: Any, dtype: Any, success: Any
 ) -> tuple[AbstractEngine, Split]:
     """learn(problem, algorithm, split, steps=...), or learn(engine, split)."""
+    if isinstance(problem, type) and issubclass(problem, AbstractEngine):
+        raise EngineError(
+            f"The class {problem.__name__} was given.", "An engine is an object.", "", f"Call it: {problem.__name__}()."
+        )
     if not isinstance(problem, AbstractEngine):
         from pacopt.engines.traced.checks import check_kinds, checked_steps
         from pacopt.engines.traced.engine import Traced
@@ -36,7 +41,21 @@ def engine_and_split(
             "Two answers to one question could differ.",
             "Give it to the engine, or leave it out.",
         )
+    checked_space(problem)
     return problem, _checked_split(algorithm)
+
+
+def checked_space(engine: AbstractEngine) -> None:
+    """Refuse what is no space of an engine."""
+    space: Any = engine.space
+    wrong = space if not isinstance(space, Mapping) else [s for s in space.values() if not isinstance(s, AbstractSpace)]
+    if wrong or not isinstance(space, Mapping):
+        raise EngineError(
+            f"The space of {type(engine).__name__} is {space!r}.",
+            "An engine has an Interval, Whole, Choice or Array for each hyperparameter.",
+            "Candidates of an engine are arrays by name; a Tree is for algorithms in JAX.",
+            'Write space = {"damping": pacopt.Interval(0.05, 1.0)}.',
+        )
 
 
 def seeding_of(engine: AbstractEngine, split: Split, seed: int, replicates: Any) -> Seeding | None:
@@ -53,7 +72,8 @@ def seeding_of(engine: AbstractEngine, split: Split, seed: int, replicates: Any)
             f"replicates is {replicates}, and the algorithm draws no random numbers.",
             "Replicates are runs with different seeds.",
             "All of them would be the same run.",
-            "Leave replicates out, or derive the algorithm from pacopt.AbstractStochasticAlgorithm.",
+            "Leave replicates out; or derive the algorithm from pacopt.AbstractStochasticAlgorithm, or say "
+            "random = True in the engine.",
         )
     if not engine.random and split.train.groups is None:
         return None

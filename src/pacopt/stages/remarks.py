@@ -31,7 +31,7 @@ def remarks_on(
     if not origin.seeds_matter:
         found.append(
             "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key; if it is "
-            "not random, derive it from pacopt.AbstractAlgorithm"
+            "not random, derive it from pacopt.AbstractAlgorithm (or leave out random = True)"
         )
     if curves is not None and not origin.known_minimum:
         found += _plateau(curves)

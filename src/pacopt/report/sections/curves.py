@@ -50,8 +50,8 @@ def curves_figure(source: Reported) -> Figure | None:
     if "standard" in ends:
         heading += f", with the textbook's hyperparameters {ends['standard']}"
     caption = (
-        f"Loss relative to the start on {comparison.instances} test instances, with the safeguard (a run above its "
-        "start counts as 1). Thick lines: mean. Thin lines: median. Bands: from the 10 % to the 90 % quantile. "
+        f"Loss relative to the start on {comparison.instances} test {comparison.noun}, with the safeguard (a run above "
+        "its start counts as 1). Thick lines: mean. Thin lines: median. Bands: from the 10 % to the 90 % quantile. "
         "Measured, not certified; the means at the end with their 95 % intervals."
     )
     described = "; ".join(f"{SAID[name]} {interval}" for name, interval in ends.items())

@@ -31,7 +31,7 @@ class Measured:
     headline: str
     header: tuple[str, ...]
     lines: tuple[Line, ...]
-    instances: int
+    instances: str
 
 
 def measured_of(source: Reported) -> Measured | None:
@@ -45,7 +45,7 @@ def measured_of(source: Reported) -> Measured | None:
         if row.name != "prior median"
     )
     header = tuple(_cells(comparison.rows[0]))
-    return Measured(against_standard(comparison), header, lines, comparison.instances)
+    return Measured(against_standard(comparison), header, lines, f"{comparison.instances} test {comparison.noun}")
 
 
 def _cells(row: Row) -> dict[str, str]:
