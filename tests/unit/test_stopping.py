@@ -60,6 +60,26 @@ def test_a_machine_is_told_of_an_interrupt_in_one_document():
     assert json.loads(answer.stdout)["error"] == {"type": "Interrupted", "found": "plan --success 0.9 --json"}
 
 
+#: The interrupt comes while the document is about to be written, on a machine that gives the writer no turn for a while.
+WHILE_WRITING = """
+import time
+from pacopt.app import console
+real = console.first_document
+def slow():
+    allowed = real()
+    signal.raise_signal(signal.SIGINT)
+    time.sleep(0.2)
+    return allowed
+console.first_document = slow
+"""
+
+
+def test_a_document_that_was_begun_is_written_to_its_end():
+    answer = run("plan", "--success", "0.9", "--json", code=WHILE_WRITING)
+    assert answer.returncode == 130
+    assert "error" not in json.loads(answer.stdout)
+
+
 def test_what_hangs_after_an_interrupt_is_ended_all_the_same():
     code = """
 import threading

@@ -13,7 +13,7 @@ from typing import Any, TextIO, cast
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from pacopt.app.stopping import first_document, stdout_at
+from pacopt.app.stopping import document_written, first_document, stdout_at
 from pacopt.support.interrupts import heed
 
 #: Seconds between two lines about the same stage where there is no terminal.
@@ -51,8 +51,11 @@ class Output:
             text, out = json.dumps(finite(value), indent=1, allow_nan=False) + "\n", _Patient(sys.stdout)
             heed()
             if first_document():
-                out.write(text)
-                out.flush()
+                try:
+                    out.write(text)
+                    out.flush()
+                finally:
+                    document_written()
 
     @contextmanager
     def busy(self) -> Iterator[Callable[[str, int, int], None]]:

@@ -28,7 +28,7 @@ from pacopt.support import interrupts
 #: The exit code of whoever was interrupted: 128 and the number of the signal.
 INTERRUPTED = 130
 #: Seconds until the timer ends the main thread, until the watchdog ends the process, and that last words may take.
-GRACE, WATCH, LAST = 0.1, 0.12, 0.1
+GRACE, WATCH, LAST = 0.1, 0.12, 0.3
 #: Seconds after which a thread has to let another one run Python code, once there is no more time to lose.
 TURN = 1e-4
 
@@ -36,7 +36,7 @@ TURN = 1e-4
 class _Parting:
     """What is left to say and to do when the process ends early."""
 
-    __slots__ = ("document", "stdout", "taken", "words")
+    __slots__ = ("document", "stdout", "taken", "words", "written")
 
     def __init__(self) -> None:
         self.words: Callable[[], str] = str
@@ -44,6 +44,8 @@ class _Parting:
         self.stdout = 1
         #: Held by the thread that says the last words, and by the one that writes the JSON document: one of each.
         self.taken, self.document = threading.Lock(), threading.Lock()
+        #: Set when the document is out: whoever ends the process leaves its writer the time that last words may take.
+        self.written = threading.Event()
 
 
 _parting = _Parting()
@@ -51,7 +53,7 @@ _parting = _Parting()
 
 def begin() -> None:
     """A command begins: no document was written yet, and there is nothing to be said at its end."""
-    _parting.document, _parting.words = threading.Lock(), str
+    _parting.document, _parting.written, _parting.words = threading.Lock(), threading.Event(), str
 
 
 def watch() -> None:
@@ -85,7 +87,8 @@ def _handler(signum: int, frame: object) -> None:
 
 
 def _end(signum: int, frame: object) -> None:
-    if not _parting.taken.locked():  # else it may be this thread that is saying its last words
+    # Else it may be this thread that is saying its last words, or writing the document: the watchdog ends it then.
+    if not _parting.taken.locked() and not (_parting.document.locked() and not _parting.written.is_set()):
         farewell()
 
 
@@ -134,6 +137,11 @@ def first_document() -> bool:
     return _parting.document.acquire(blocking=False)
 
 
+def document_written() -> None:
+    """The document is out, as far as its writer can tell."""
+    _parting.written.set()
+
+
 def farewell() -> NoReturn:
     """Say what is kept, and end the process. Whoever comes second leaves it a moment to do so."""
     if not _parting.taken.acquire(blocking=False):
@@ -149,6 +157,8 @@ def farewell() -> NoReturn:
         if "--json" in sys.argv and first_document():
             error = {"type": "Interrupted", "found": " ".join(sys.argv[1:])}
             _write(_parting.stdout, json.dumps({"error": error}, indent=1) + "\n")
+        elif _parting.document.locked():
+            _parting.written.wait(LAST)  # on a busy machine its writer may have had no turn yet
     os._exit(INTERRUPTED)
 
 
