@@ -60,7 +60,7 @@ def test_a_machine_is_told_of_an_interrupt_in_one_document():
     assert json.loads(answer.stdout)["error"] == {"type": "Interrupted", "found": "plan --success 0.9 --json"}
 
 
-#: The interrupt comes while the document is about to be written, on a machine that gives the writer no turn for a while.
+#: The interrupt comes just before the document is written, on a machine that gives its writer no turn for a while.
 WHILE_WRITING = """
 import time
 from pacopt.app import console
