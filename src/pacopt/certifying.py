@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from pacopt.certificate import Certificate
+from pacopt.claims.base import Learnt
 from pacopt.claims.checking import checked_details, checked_posterior, drawn_number, numbers_of
 from pacopt.claims.numbers import Deployed, Posterior
 from pacopt.claims.standard import REQUIRED
@@ -59,52 +59,22 @@ def certify(
     eligible, attained = _eligible(design, numbers, required)
     index = design.objective.best(numbers[design.objective.name], eligible)
     found = design.objective.learn(table, design, eligible, epsilon)
-    posterior, learnt = checked_posterior(design.objective, found, eligible)
-    return _made(table, design, confidence, allow_duplicates, required, attained, index, numbers, posterior, learnt)
-
-
-def _made(
-    table: LossTable,
-    design: Design,
-    confidence: float,
-    separate: bool,
-    required: dict[str, float],
-    attained: bool,
-    index: int,
-    numbers: Mapping[str, np.ndarray],
-    posterior: Any,
-    learnt: Mapping[str, Any],
-) -> Certificate:
-    """Everything that is said of the candidate and the posterior that were chosen."""
-    epsilon = 1 - confidence
-    values: dict[str, float | None] = {}
-    for claim in design.claims:
-        value = float(numbers[claim.name][index])
-        values[claim.name] = value if np.isfinite(value) else None
-        details = claim.details(table, design, index, value, epsilon)
-        values |= checked_details(claim, details, values, numbers)
-    drawn = {
-        claim.name: drawn_number(claim, claim.for_posterior(table, design, posterior, epsilon))
-        for claim in design.claims
-    }
-    learnt = checked_details(design.objective, learnt, drawn, numbers)
+    learnt = checked_posterior(design.objective, found, eligible)
+    deployed, posterior = _said(table, design, epsilon, numbers, index, learnt)
     split = table.origin.split
-    separate = separate or (split is not None and split.allow_duplicates)
     certificate = Certificate(
         confidence=confidence,
         instances=table.shape[1],
         runs=table.losses.shape[1],
         design=design,
-        deployed=Deployed(index, marked_hyper(table.hyper(index)), float(design.prior.weights[index]), values),
-        posterior=Posterior(
-            kl=posterior.kl(design.prior), weights=tuple(posterior.weights.tolist()), values=drawn | learnt
-        ),
+        deployed=deployed,
+        posterior=posterior,
         required=required,
         attained=attained,
         user_success=table.success is not None,
-        ever_succeeded=int(np.sum(table.successes(design.target_ratio).any(axis=1))),
+        ever_succeeded=int(np.sum(table.succeeded(design.target_ratio).any(axis=1))),
         zero_starts=0 if table.start is None else int(np.sum(table.start == 0)),
-        separate_draws=separate,
+        separate_draws=allow_duplicates or (split is not None and split.allow_duplicates),
         ledger=(),
         sentences={},
         theorems={claim.name: claim.theorem(design) for claim in design.claims},
@@ -115,9 +85,29 @@ def _made(
     subject = subject_of(certificate)
     return replace(
         certificate,
-        sentences={claim.name: claim.sentence(values[claim.name], subject) for claim in design.claims},
+        sentences={claim.name: claim.sentence(deployed.values[claim.name], subject) for claim in design.claims},
         ledger=certificate.rests_on(certificate.earlier),
     )
+
+
+def _said(
+    table: LossTable, design: Design, epsilon: float, numbers: Mapping[str, np.ndarray], index: int, learnt: Learnt
+) -> tuple[Deployed, Posterior]:
+    """Everything that is said of the candidate and the posterior that were chosen."""
+    posterior, details_learnt = learnt
+    values: dict[str, float | None] = {}
+    for claim in design.claims:
+        value = float(numbers[claim.name][index])
+        values[claim.name] = value if np.isfinite(value) else None
+        details = claim.details(table, design, index, value, epsilon)
+        values |= checked_details(claim, details, values, numbers)
+    drawn = {
+        claim.name: drawn_number(claim, claim.for_posterior(table, design, posterior, epsilon))
+        for claim in design.claims
+    }
+    drawn |= checked_details(design.objective, details_learnt, drawn, numbers)
+    deployed = Deployed(index, marked_hyper(table.hyper(index)), float(design.prior.weights[index]), values)
+    return deployed, Posterior(posterior.kl(design.prior), tuple(posterior.weights.tolist()), drawn)
 
 
 def _required(design: Design, min_success: float | None, require: Mapping[str, float] | None) -> dict[str, float]:

@@ -65,7 +65,7 @@ class Comparison:
     @staticmethod
     def of(table: LossTable, names: Sequence[str], design: Design) -> "Comparison":
         """A comparison of the candidates of a table, in what the claims of a design speak of and in some more."""
-        z, ratios, success = table.safeguarded(), table.ratios(), table.successes(design.target_ratio)
+        z, ratios, success = table.safeguarded(), table.ratios(), table.succeeded(design.target_ratio)
         claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
         measured = {claim.name: (claim, claim.measured(table, design)) for claim in claims}
         returned = table.averaged(np.where(table.losses <= table.starts, table.losses, table.starts))
@@ -174,8 +174,8 @@ def raw_runs(table: LossTable, candidate: int) -> Raw:
     """The runs of one candidate, but for those that were given up before they were run."""
     row = table.select(rows=[candidate]).leads
     run = slice(None) if row.missing is None else ~row.missing[0]
-    ratios, succeeded = row.ratios()[0, run], row.succeeded()[0, run]
-    return Raw(len(ratios), int((~succeeded).sum()), float(ratios.max(initial=0.0)))
+    ratios, reached = row.ratios()[0, run], row.reached()[0, run]
+    return Raw(len(ratios), int((~reached).sum()), float(ratios.max(initial=0.0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,45 +1,33 @@
 """The one verb: from instances to certified hyperparameters. It only wires the stages."""
 
 import os
-import platform
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
 import numpy.typing as npt
-import scipy
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.bounds.absolute import Truncation
 from pacopt.certifying import certify, check_request
 from pacopt.claims import AbstractClaim, shared_out, standard_claims
 from pacopt.design import check_target_ratio
-from pacopt.engines.base import AbstractEngine
+from pacopt.engines.base import AbstractEngine, Predicate
 from pacopt.engines.store import checked_checkpoint
-from pacopt.errors import EngineError, PriorError
+from pacopt.errors import EngineError
 from pacopt.learned import Learned
-from pacopt.loss_table import LossTable
-from pacopt.measure import DiscreteMeasure
-from pacopt.priors.search import Search
-from pacopt.priors.trials import Trials
 from pacopt.problems.base import AbstractProblem
 from pacopt.splits import Split, refuse_repeats
-from pacopt.stages.asking import Success, engine_and_split, seeding_of
-from pacopt.stages.evaluation import evaluated, median_candidate, seeds_matter
+from pacopt.stages.asking import engine_and_split, seeding_of
+from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter
 from pacopt.stages.refusals import TrainingGuard, checked_seed
-from pacopt.stages.running import StageProgress, Stages
+from pacopt.stages.running import StageProgress, Stages, described_machine
+from pacopt.stages.weighing import Prior, default_prior, described_prior, weighed
 from pacopt.support.interrupts import heed, heeded
-from pacopt.support.machine import cores
-from pacopt.support.values import ONLY, same_hyper
-
-#: A function of the prior split, or candidates with weights that were fixed without any instances.
-Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure
 
 
 @heeded()
 def learn(
     problem: AbstractProblem | AbstractEngine,
-    algorithm: AbstractAlgorithm | Split,
+    algorithm: AbstractAlgorithm | Split | None = None,
     split: Split | None = None,
     *,
     steps: int | None = None,
@@ -50,7 +38,7 @@ def learn(
     quantile_level: float = 0.9,
     truncation: Truncation | None = None,
     claims: Sequence[AbstractClaim] = (),
-    success: Success | None = None,
+    success: Predicate | None = None,
     curvature: tuple[float, float] | None = None,
     racing: bool = False,
     replicates: int = 1,
@@ -117,8 +105,8 @@ def learn(
         )
 
     trials = stages.trials(TrainingGuard(parts, engine.seen), wanted, standard.hyper, seed)
-    chosen = _default(engine) if prior is None else prior
-    measure = _measure(chosen, trials)
+    chosen = default_prior(engine) if prior is None else prior
+    measure = weighed(chosen, trials)
     stages.refuse_unreachable(wanted, float(measure.weights.max()))
     design = stages.design(measure, trials)
 
@@ -133,67 +121,15 @@ def learn(
     )
     heed()
     deployed = table.hyper(certificate.deployed.index)
-    rows = {"learned": deployed}
-    if standard.hyper is not None:
-        rows["standard"] = standard.hyper
-    if len(measure) > 1:
-        rows["prior median"] = table.hyper(median_candidate(table, measure))
-    test, curves = evaluated(engine, rows, parts.test)
+    test, curves = evaluated(engine, compared(table, measure, deployed, standard.hyper), parts.test)
     about = {
         **table.provenance,
         "confidence": float(confidence),
-        "domain": {name: space.to_json() for name, space in _searched(chosen, trials).items()},
-        "hardware": {"cores": cores(), "machine": platform.machine(), "system": platform.system()},
-        "prior": _name(chosen),
         "seed": seed,
-        "textbook": _number(table, standard.hyper),
+        "textbook": number_of(table, standard.hyper),
+        **described_prior(chosen, trials),
+        **described_machine(table),
     }
-    about["versions"] = {**about["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
     if engine.random:
         about["seeds_matter"] = seeds_matter(engine, deployed, parts.train, seed)
     return Learned(certificate, table, test, curves, engine, parts.train, about)
-
-
-def _default(engine: AbstractEngine) -> Prior:
-    """A search; where there is nothing to be searched for, the one candidate there is."""
-    return Search() if engine.space else DiscreteMeasure.uniform({ONLY: np.zeros(1)})
-
-
-def _searched(prior: Any, trials: Trials) -> Any:
-    """Where a search looked; nothing is known of other priors."""
-    return prior.searched(trials) if isinstance(prior, Search) else {}
-
-
-def _number(table: LossTable, hyper: Mapping[str, Any] | None) -> int | None:
-    """Which candidate has these hyperparameters; None if none has."""
-    rows = range(0 if hyper is None else table.shape[0])
-    return next((row for row in rows if same_hyper(table.hyper(row), hyper or {})), None)
-
-
-def _name(prior: Any) -> str:
-    """What a prior is called, the same in every process."""
-    if isinstance(prior, DiscreteMeasure):
-        return f"{len(prior)} candidates given"
-    return f"{prior.__module__}:{prior.__qualname__}" if hasattr(prior, "__qualname__") else repr(prior)
-
-
-def _measure(prior: Any, trials: Trials) -> DiscreteMeasure:
-    if isinstance(prior, type):
-        raise PriorError(
-            f"The class {prior.__name__} was given as a prior.",
-            "A prior is a function of Trials, or an object that can be called like one.",
-            "",
-            f"Call the class: {prior.__name__}().",
-        )
-    measure = prior if isinstance(prior, DiscreteMeasure) else prior(trials) if callable(prior) else None
-    if not isinstance(measure, DiscreteMeasure):
-        found = (
-            f"The prior {prior!r} returned a {type(measure).__name__}." if callable(prior) else f"prior is {prior!r}."
-        )
-        raise PriorError(
-            found,
-            "A prior is a function of Trials that returns a DiscreteMeasure, or a DiscreteMeasure.",
-            "It says which candidates there are and how they are weighed.",
-            "Use pacopt.priors.Search() or pacopt.DiscreteMeasure.uniform(candidates).",
-        )
-    return measure if measure.support else DiscreteMeasure.uniform({ONLY: np.zeros(1)})

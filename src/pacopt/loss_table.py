@@ -41,7 +41,7 @@ class LossTable:
 
     Where several runs belong to one draw (replicates of one instance, rows of one group), `columns` says so: then the
     losses are those of runs, side by side, and N is the number of columns. `safeguarded` is averaged over the runs
-    of a column; `ratios`, `outcomes`, `succeeded` and `successes` are those of the run that leads it.
+    of a column; `ratios`, `outcomes`, `reached` and `succeeded` are those of the run that leads it.
 
     >>> table = LossTable(losses=[[1.0, 0.5], [np.inf, 3.0]], start=[2.0, 2.0])
     >>> table.shape
@@ -190,7 +190,7 @@ class LossTable:
             )
         return self.start
 
-    def succeeded(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
+    def reached(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
         """The paper's convergence set: where a run ended, finite, at or below `target_ratio` times its start loss."""
         if not 0.0 < target_ratio <= 1.0:
             raise TableError(
@@ -200,18 +200,18 @@ class LossTable:
                 "Use 1.0 for 'does not increase the loss', 0.1 for 'reduces it tenfold'.",
             )
         if self.columns is not None:
-            return self.leads.succeeded(target_ratio)
+            return self.leads.reached(target_ratio)
         # Not losses / start: the two differ on ties. A NaN compares as false.
-        success: np.ndarray = np.isfinite(self.losses) & (self.losses <= target_ratio * self.starts)
-        return success
+        reached: np.ndarray = np.isfinite(self.losses) & (self.losses <= target_ratio * self.starts)
+        return reached
 
-    def successes(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
-        """The user's verdicts if there are any, else `succeeded`; without a start, where the run did not fail."""
+    def succeeded(self, target_ratio: float = 1.0) -> Bool[np.ndarray, "hyper instance"]:
+        """The user's verdicts if there are any, else `reached`; without a start, where the run did not fail."""
         if self.columns is not None:
-            return self.leads.successes(target_ratio)
+            return self.leads.succeeded(target_ratio)
         if self.success is not None:
             return self.success
-        return np.isfinite(self.losses) if self.start is None else self.succeeded(target_ratio)
+        return np.isfinite(self.losses) if self.start is None else self.reached(target_ratio)
 
     def ratios(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
         """Final over start loss; infinite if the run failed, and for a start of 0 unless the loss stayed there."""

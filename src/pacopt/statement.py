@@ -28,6 +28,7 @@ def subject_of(certificate: "Certificate") -> Subject:
         loss=minimum if relative else score.noun,
         unit=score.spoken_unit,
         criterion=criterion if c.user_success else None,
+        drawn="instances" if origin.seeds is None else "runs",
         relative=relative,
         proviso=score.proviso,
         target_ratio=c.design.target_ratio,

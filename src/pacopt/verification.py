@@ -21,10 +21,9 @@ from pacopt.support.values import marked_hyper
 
 if TYPE_CHECKING:
     from pacopt.algorithms.base import AbstractAlgorithm
-    from pacopt.engines.base import AbstractEngine
+    from pacopt.engines.base import AbstractEngine, Predicate
     from pacopt.learned import Learned
     from pacopt.problems.base import AbstractProblem
-    from pacopt.stages.asking import Success
 
 #: A cell that is run again may differ by this much of its loss, and by this much of its start.
 TOLERANCE, ROUNDING = 1e-6, 1e-9
@@ -74,7 +73,7 @@ def verify(
     problem: "AbstractProblem | None" = None,
     algorithm: "AbstractAlgorithm | None" = None,
     engine: "AbstractEngine | None" = None,
-    success: "Success | None" = None,
+    success: "Predicate | None" = None,
 ) -> Verification:
     """Recompute a stored certificate from its table with independent code, on NumPy and SciPy alone.
 

@@ -127,7 +127,7 @@ MISTAKES = {
     "a hyperparameter that is a matrix": (
         lambda: prepare(candidates={"rate": np.ones((2, 2))}),
         CandidatesError,
-        r"of shape \[2, 2\]\. They are values of Interval",
+        r"of shape \[2, 2\]: 1\.0, 1\.0, 1\.0, \.\.\.\. They are values of Interval",
     ),
     "a hyperparameter that is NaN": (
         lambda: prepare(candidates={"rate": [0.1, np.nan]}),

@@ -103,7 +103,7 @@ def test_a_run_loads_without_its_engine_and_says_what_it_cannot_do(tmp_path, mon
 def test_an_engine_that_was_given_has_to_be_the_one_that_was_learned_with(tmp_path):
     place = learned().save(tmp_path / "run")
     assert pacopt.verify(place, rerun=3, engine=Descent()).passed
-    with pytest.raises(StorageError, match="The engine given has another fields"):
+    with pytest.raises(StorageError, match="The engine given differs in its fields from"):
         pacopt.Learned.load(place, engine=Descent(length=7))
 
 

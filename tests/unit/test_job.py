@@ -61,6 +61,13 @@ class Settled(pacopt.AbstractProblem):
         return jnp.sum((x - instance["b"][:3]) ** 2)
 
 
+class Loop(pacopt.AbstractCellEngine):
+    space = {"damping": pacopt.Interval(0.05, 1.0)}
+
+    def run(self, hyper, instance, seed):
+        return pacopt.Run(loss=hyper["damping"], start_loss=1.0)
+
+
 ridge = Ridge(np.eye(10)[:, :4])
 number = 3
 
@@ -93,6 +100,7 @@ def folder(tmp_path_factory):
     np.savez(place / "shared.npz", matrix=np.eye(12)[:, :4], weight=np.array(0.5))
     np.savez(place / "surplus.npz", matrix=np.eye(12)[:, :4], wieght=np.array(0.5))
     np.savez(place / "ragged.npz", A=np.ones((5, 2)), b=np.ones(4))
+    np.savez(place / "users.npz", b=rng.normal(size=(6, 12)), user=np.full((6, 2), 1))
     np.savez(place / "twice.npz", A=np.ones((1400, 12, 10)), b=np.ones((1400, 12)))
     np.savez(place / "few.npz", b=rng.normal(size=(2, 12)))
     np.savez(place / "objects.npz", b=np.array([{}, []], dtype=object))
@@ -243,6 +251,9 @@ def test_a_prior_of_your_own_replaces_the_search(folder):
 
 
 MISTAKES = {
+    "groups that are a matrix": ([("instances", '"users.npz"'), ("groups", '"user"')], "groups", "of shape (6, 2)"),
+    "groups that are not there": ([("groups", '"user"')], "groups", "there is no array 'user' among the instances"),
+    "an engine as a problem": ([("problem", '"my_own:Loop"')], "problem", "in Python: pacopt.learn(engine, split)"),
     "a misspelt key": ([("steps", 20), ("confidence", 0.9), "\n[splitt]\n"], "splitt", "did you mean 'split'?"),
     "a key of a table at the top": ([("seed", "0\ntrain = 5")], "train", "it stands in [split]"),
     "a key of the top in a table": (

@@ -381,9 +381,9 @@ def test_data_on_the_problem_is_stored_with_it(tmp_path):
     problem = Learned.load(tmp_path / "run").engine.problem
     assert problem.target.tolist() == [1.0, 2.0]
     assert problem.scale == 0.5
-    with pytest.raises(StorageError, match="another fields"):
+    with pytest.raises(StorageError, match="differs in its fields"):
         Learned.load(tmp_path / "run", problem=Field(np.array([1.0, 3.0]), 0.5))
-    with pytest.raises(StorageError, match="another class"):
+    with pytest.raises(StorageError, match="differs in its class"):
         Learned.load(tmp_path / "run", problem=STREAM.problem)
 
 

@@ -88,7 +88,7 @@ def test_the_first_screen_says_each_number_as_the_statement_does(case):
         assert claim.sentence(value, subject) in squeezed
         if certificate.stored is None:
             assert claim.sentence(value, subject) in str(certificate)
-        tile = claim.tile(value, subject, certificate.design)
+        tile = claim.highlight(value, subject, certificate.design)
         assert f"{tile.label} {tile.value} {tile.caption}".replace("\u00a0", " ") in words
         number = html.escape(claim.shown(value))
         assert value is None or f"<strong>{number}</strong>" in reports.page(case)
@@ -365,7 +365,7 @@ def test_the_choices_are_the_frontier():
     learned = reports.learned("one hyperparameter and a frontier")
     certificate, table = learned.certificate, learned.table
     bounds = candidate_bounds(table, certificate.design, confidence=certificate.confidence)
-    found = Candidates.of(reported(learned)).frontier()
+    found = Candidates.of(reported(learned)).undominated()
     assert len(found) > 3
     assert found == [choice.index for choice in frontier(learned, sorted(set(bounds["success"][found]))).choices]
     assert certificate.deployed.index in found
@@ -399,7 +399,7 @@ def test_candidates_without_weight_are_no_choice():
     losses = [[0.1] * 100, [0.2] * 100]
     measure = pacopt.DiscreteMeasure.of({"rate": [1.0, 2.0]}, [0.0, 1.0])
     learned = reportable(losses, None, {"rate": [1.0, 2.0]}, design=pacopt.Design(measure))
-    assert Candidates.of(reported(learned)).frontier() == [1]
+    assert Candidates.of(reported(learned)).undominated() == [1]
     assert "fastest candidate is also the safest" in report_html(learned)
 
 

@@ -382,7 +382,7 @@ def test_the_provenance_changes_with_everything_that_determines_the_numbers():
     ]
 
     def job(problem, algorithm, instances, step_size, **options):
-        return pacopt.Tabulation.prepare(problem, algorithm, {"step_size": step_size}, instances, **options).job
+        return pacopt.Tabulation.prepare(problem, algorithm, {"step_size": step_size}, instances, **options).table_key
 
     jobs = [job(**base | change) for change in changes]
     assert len(set(jobs)) == len(changes)

@@ -17,7 +17,7 @@ LARGEST = 1e300
 #: At most so many steps and candidates: a counter of 32 bits, and what fits into a memory.
 STEPS, CANDIDATES = 2**31 - 1, 10**6
 #: For keys that have no default.
-REQUIRED = object()
+MANDATORY = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ def _counted(most: int) -> Callable[[Any], bool]:
 
 #: The keys at the top of a job file and those of its tables; [domain] has one for each hyperparameter.
 TOP = {
-    "problem": Key('a text: "module:Name", or the name of a built-in problem', _text, REQUIRED),
-    "algorithm": Key('a text: "module:Name", or the name of a built-in algorithm', _text, REQUIRED),
-    "instances": Key("the name of an npz file", _text, REQUIRED),
-    "steps": Key("a whole number, at least 1 and below 2^31", _counted(STEPS), REQUIRED),
+    "problem": Key('a text: "module:Name", or the name of a built-in problem', _text, MANDATORY),
+    "algorithm": Key('a text: "module:Name", or the name of a built-in algorithm', _text, MANDATORY),
+    "instances": Key("the name of an npz file", _text, MANDATORY),
+    "steps": Key("a whole number, at least 1 and below 2^31", _counted(STEPS), MANDATORY),
     "groups": Key("the name of the array that tells which rows belong together", _text),
     "shared": Key("the name of an npz file with the fields of the problem", _text),
     "confidence": Key("a number between 0 and 1, neither of them", _between, 0.99),
@@ -84,13 +84,13 @@ TOP = {
 }
 TABLES = {
     "split": {
-        "prior": Key("a number of instances", is_whole, REQUIRED),
-        "train": Key("a number of instances, at least 1", lambda value: is_whole(value, 1), REQUIRED),
-        "test": Key("a number of instances", is_whole, REQUIRED),
+        "prior": Key("a number of instances", is_whole, MANDATORY),
+        "train": Key("a number of instances, at least 1", lambda value: is_whole(value, 1), MANDATORY),
+        "test": Key("a number of instances", is_whole, MANDATORY),
         "allow_duplicates": Key("true or false", lambda value: isinstance(value, bool), False),
     },
     "absolute": {
-        "level": Key("a positive number", lambda value: _finite(value) and value > 0, REQUIRED),
+        "level": Key("a positive number", lambda value: _finite(value) and value > 0, MANDATORY),
         "second_moment": Key("a positive number", lambda value: _finite(value) and value > 0),
     },
 }
@@ -188,9 +188,9 @@ def _values(
     """A value for each key: the one given, or the default where none or a wrong one is."""
     values = {}
     for name, key in keys.items():
-        values[name] = None if key.default is REQUIRED else key.default
+        values[name] = None if key.default is MANDATORY else key.default
         if name not in content:
-            if key.default is REQUIRED:
+            if key.default is MANDATORY:
                 mistakes.append(Mistake(f"{prefix}{name}", f"is missing; it is {key.needed}"))
         elif not key.valid(content[name]):
             mistakes.append(Mistake(f"{prefix}{name}", f"is {content[name]!r}; it is {key.needed}"))

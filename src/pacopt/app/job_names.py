@@ -12,6 +12,7 @@ import numpy as np
 
 from pacopt.app.job_file import Job, Mistake
 from pacopt.bounds.absolute import Truncation
+from pacopt.engines.base import AbstractEngine
 from pacopt.errors import PacoptError, suggest
 from pacopt.instances import Instances
 from pacopt.planning.sizes import recommended_split
@@ -71,6 +72,9 @@ class Lookup:
             return found
         if isinstance(found, base):
             self.note("shared", f"{reference} is made already; name its class to have it made with these fields")
+            return None
+        if isinstance(found, AbstractEngine) or (isinstance(found, type) and issubclass(found, AbstractEngine)):
+            self.note(key, f"{reference} is an engine, which a job cannot run; in Python: pacopt.learn(engine, split)")
             return None
         if not (isinstance(found, type) and issubclass(found, base)):
             self.note(key, f"{reference} is {_kind(found)}; it is derived from pacopt.{base.__name__}")
@@ -132,10 +136,13 @@ class Lookup:
             self.note("groups", f"there is no array {groups!r} among the instances; {suggest(groups, arrays)}")
             return None
         labels = None if groups is None else arrays.pop(groups)
+        key = "instances"
         try:
+            instances = Instances(arrays)
+            key = "groups"
             instances = Instances(arrays, labels)
         except PacoptError as error:
-            self.note("instances", f"{error}")
+            self.note(key, f"{error}")
             return None
         table = self.job.tables.get("split")
         try:

@@ -38,7 +38,7 @@ class ConditionalOnSuccess(AbstractLinearBound):
 
     def statistics(self, table: LossTable) -> np.ndarray:
         """(-(1/p) mean over all instances of 1_C l, 1/p^2)."""
-        kept = np.where(table.succeeded(self.target_ratio), table.leads.losses, 0.0).mean(axis=1)
+        kept = np.where(table.reached(self.target_ratio), table.leads.losses, 0.0).mean(axis=1)
         p = np.asarray(self.p_lo, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.stack([np.where(p > 0, -kept / p, 0.0), 1 / p**2], axis=1)

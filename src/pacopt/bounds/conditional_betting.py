@@ -35,7 +35,7 @@ class ConditionalBetting(AbstractBound):
 
     def wealth(self, table: LossTable) -> tuple[Float[np.ndarray, "hyper grid"], Float[np.ndarray, " hyper"]]:
         """G_C(alpha, t) and N_c."""
-        success = table.succeeded(self.target_ratio)
+        success = table.reached(self.target_ratio)
         # A factor of one where the run failed; min(., 1) since l/l0 can round above r.
         scaled = np.where(success, np.minimum(table.ratios() / self.target_ratio, 1.0), 0.0)
         return log_products(scaled, self.grid.points), success.sum(axis=1)

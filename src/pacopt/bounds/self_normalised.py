@@ -46,7 +46,7 @@ class SelfNormalised(AbstractLinearBound):
 
     def statistics(self, table: LossTable) -> np.ndarray:
         """(-mean over the successes, T2)."""
-        success = table.succeeded(self.target_ratio)
+        success = table.reached(self.target_ratio)
         count = success.sum(axis=1)
         losses = table.ratios() if self.second_moment is None else table.leads.losses
         mean = np.where(success, losses, 0.0).sum(axis=1) / np.maximum(count, 1)

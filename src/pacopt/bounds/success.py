@@ -55,7 +55,7 @@ class ClopperPearson(AbstractBound):
 
 def success_counts(table: LossTable, target_ratio: float) -> Float[np.ndarray, " hyper"]:
     """On how many instances each candidate succeeded."""
-    counts: np.ndarray = table.successes(target_ratio).sum(axis=1).astype(np.float64)
+    counts: np.ndarray = table.succeeded(target_ratio).sum(axis=1).astype(np.float64)
     return counts
 
 

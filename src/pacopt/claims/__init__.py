@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pacopt.claims.absolute import Absolute
-from pacopt.claims.base import AbstractClaim, Learnt, Tile
+from pacopt.claims.base import AbstractClaim, Highlight, Learnt
 from pacopt.claims.foreign import ForeignClaim
 from pacopt.claims.quantile import Quantile
 from pacopt.claims.risk import Risk
@@ -20,13 +20,13 @@ __all__ = [
     "ALL",
     "Absolute",
     "AbstractClaim",
+    "Highlight",
     "Learnt",
     "Quantile",
     "Risk",
     "Shares",
     "Subject",
     "Success",
-    "Tile",
     "claim_from_dict",
     "shared_out",
     "standard_claims",

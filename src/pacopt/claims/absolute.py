@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from pacopt.assumptions import Assumption, Status
 from pacopt.bounds.absolute import AbsoluteLoss, Truncation
-from pacopt.claims.base import AbstractClaim, Tile
+from pacopt.claims.base import AbstractClaim, Highlight
 from pacopt.claims.subject import Subject
 from pacopt.errors import DesignError, TableError
 from pacopt.loss_table import LossTable
@@ -70,9 +70,9 @@ class Absolute(AbstractClaim):
         """The mean of the loss itself."""
         return "mean loss at most"
 
-    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+    def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """The mean of the loss itself."""
-        return Tile("mean loss", f"≤ {self.shown(value)}", self.sentence(value, subject))
+        return Highlight("mean loss", f"≤ {self.shown(value)}", self.sentence(value, subject))
 
     @classmethod
     def from_settings(cls, share: float, settings: Mapping[str, Any]) -> "Absolute":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pacopt.design import Design
 
 
-class Tile(NamedTuple):
+class Highlight(NamedTuple):
     """A number on the first screen of a report, with what it means."""
 
     label: str
@@ -147,10 +147,10 @@ class AbstractClaim(ABC):
         """What stands above its numbers in a table."""
         return f"{self.name} at {'least' if self.at_least else 'most'}"
 
-    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+    def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """Its number on the first screen of a report."""
         sign = "" if value is None else "≥ " if self.at_least else "≤ "
-        return Tile(self.name, f"{sign}{self.shown(value)}", self.sentence(value, subject))
+        return Highlight(self.name, f"{sign}{self.shown(value)}", self.sentence(value, subject))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON value: its name, its class, its share and its settings."""

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.order_statistics import OrderStatistics
-from pacopt.claims.base import AbstractClaim, Tile
+from pacopt.claims.base import AbstractClaim, Highlight
 from pacopt.claims.subject import Subject
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
@@ -59,22 +59,23 @@ class Quantile(AbstractClaim):
             return f"No finite bound on the {part} quantile can be given with these instances and weights."
         if subject.relative:
             return (
-                f"At least {part} of instances end, without the safeguard, at a ratio of at most {self.shown(value)}."
+                f"At least {part} of {subject.drawn} end, without the safeguard, at a ratio of at most "
+                f"{self.shown(value)}."
             )
         unit = subject.unit and f" {subject.unit}"
-        return f"On at least {part} of instances its {subject.loss} is at most {self.shown(value)}{unit}."
+        return f"On at least {part} of {subject.drawn} its {subject.loss} is at most {self.shown(value)}{unit}."
 
     def heading(self, design: "Design") -> str:
         """Which quantile."""
         return f"{percentage(self.level)} % quantile at most"
 
-    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+    def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """Which part of the instances."""
         part = f"{percentage(self.level)} %"
         if value is None:
-            return Tile(f"{part} quantile", "none", self.sentence(value, subject))
+            return Highlight(f"{part} quantile", "none", self.sentence(value, subject))
         if subject.relative:
-            caption = f"At least {part} of new instances end at or below this ratio, without the safeguard."
-            return Tile(f"{part} of instances", f"≤ {self.shown(value)}", caption)
+            caption = f"At least {part} of new {subject.drawn} end at or below this ratio, without the safeguard."
+            return Highlight(f"{part} of {subject.drawn}", f"≤ {self.shown(value)}", caption)
         unit = subject.unit and f" {subject.unit}"
-        return Tile(f"{part} of instances", f"≤ {self.shown(value)}{unit}", self.sentence(value, subject))
+        return Highlight(f"{part} of {subject.drawn}", f"≤ {self.shown(value)}{unit}", self.sentence(value, subject))

@@ -11,7 +11,7 @@ from pacopt.assumptions import Assumption
 from pacopt.bounds.exponential_family import gibbs_posterior
 from pacopt.bounds.mixture import MixtureBetting
 from pacopt.bounds.sums import by_rows
-from pacopt.claims.base import AbstractClaim, Learnt, Tile
+from pacopt.claims.base import AbstractClaim, Highlight, Learnt
 from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -126,14 +126,16 @@ class Risk(AbstractClaim):
         """What the mean is of."""
         return f"mean {_short(design.score)} at most"
 
-    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+    def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """The mean, and for a ratio what part of the start is left."""
         if value is None or not subject.relative:
             unit = f" {subject.unit}" if subject.unit else ""
-            return Tile(f"mean {_short(design.score)}", f"≤ {self.shown(value)}{unit}", self.sentence(value, subject))
+            return Highlight(
+                f"mean {_short(design.score)}", f"≤ {self.shown(value)}{unit}", self.sentence(value, subject)
+            )
         left = percent(up(value))
         caption = f"On average the {subject.loss} ends at no more than {left} of its start. With the safeguard."
-        return Tile("mean ratio", f"≤ {self.shown(value)}", caption)
+        return Highlight("mean ratio", f"≤ {self.shown(value)}", caption)
 
 
 def _short(score: AbstractScore) -> str:

@@ -8,9 +8,10 @@ class Subject:
     """The words that sentences share: who runs, how, what a loss is, and what a user calls a success.
 
     `run` is how a run goes ("run for 50 steps from the start"), "" where nobody knows; `criterion` is the name of a
-    success criterion of the user's own; `relative` says that outcomes are ratios to the loss at the start, and not
-    losses in a unit of their own; `proviso` is what a sentence on a mean has to say besides; `safeguarded` says that an
-    earlier sentence spoke of the safeguard.
+    success criterion of the user's own; `drawn` says what a new draw is one of: instances, or runs, if each has a fresh
+    seed; `relative` says that outcomes are ratios to the loss at the start, and not losses in a unit of their own;
+    `proviso` is what a sentence on a mean has to say besides; `safeguarded` says that an earlier sentence spoke of the
+    safeguard.
     """
 
     hyper: str
@@ -18,6 +19,7 @@ class Subject:
     loss: str = "loss"
     unit: str = ""
     criterion: str | None = None
+    drawn: str = "instances"
     relative: bool = True
     proviso: str = ""
     target_ratio: float = 1.0

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.success import ClopperPearson, success_counts
-from pacopt.claims.base import AbstractClaim, Tile
+from pacopt.claims.base import AbstractClaim, Highlight
 from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
 from pacopt.support.rounding import down, percent
@@ -47,8 +47,8 @@ class Success(AbstractClaim):
         lead = "Without that safeguard it" if subject.relative and subject.safeguarded else "It"
         return f"{lead} {subject.event} with probability at least {self.shown(value)}."
 
-    def tile(self, value: float | None, subject: Subject, design: "Design") -> Tile:
+    def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """In per cent."""
         without = ", without the safeguard" if subject.relative else ""
         caption = f"The probability that a run {subject.event}{without}."
-        return Tile("success", "none" if value is None else f"≥ {percent(down(value))}", caption)
+        return Highlight("success", "none" if value is None else f"≥ {percent(down(value))}", caption)

@@ -1,7 +1,7 @@
 """An engine: where a candidate runs on an instance. `learn` and everything after it work with any of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ from pacopt.space import Domain
 
 #: Candidates by name: an array for each hyperparameter, with a leading axis.
 Candidates = Mapping[str, Any]
+#: A user's verdict on the final point of a run: (point, instance) -> whether it succeeded.
+Predicate = Callable[[Any, Any], Any]
 
 
 class Standard(NamedTuple):

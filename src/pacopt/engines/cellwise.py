@@ -183,19 +183,19 @@ class CellWork:
         return Layout(rows, len(self.instances), max(1, -(-CALLS // rows)))
 
     @property
-    def job(self) -> str:
+    def table_key(self) -> str:
         """A hash of the provenance."""
         return digest(self.provenance)
 
     def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
         """Tile after tile; an interrupt is noticed between two calls."""
-        layout, job, skipped = self.layout, self.job, set(skip)
+        layout, table_key, skipped = self.layout, self.table_key, set(skip)
         hypers = [{name: value_of(values, i) for name, values in self.candidates.items()} for i in range(layout.rows)]
         for first in layout:
             if first not in skipped:
-                yield self._tile(job, hypers, first, layout.width(first))
+                yield self._tile(table_key, hypers, first, layout.width(first))
 
-    def _tile(self, job: str, hypers: list[dict[str, Any]], first: int, width: int) -> Tile:
+    def _tile(self, table_key: str, hypers: list[dict[str, Any]], first: int, width: int) -> Tile:
         losses, start = np.empty((len(hypers), width, 1)), np.empty(width)
         verdicts: list[list[bool | None]] = []
         for j in range(width):
@@ -224,4 +224,4 @@ class CellWork:
                 "Return success=False for a run that failed.",
             )
         success = None if True in given else np.array(verdicts, dtype=bool).T
-        return Tile(job, first, losses, start, success, 0)
+        return Tile(table_key, first, losses, start, success, 0)

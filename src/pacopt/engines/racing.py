@@ -68,7 +68,7 @@ def race(
                 success=None if success is None else success[alive],
                 columns=joined([table.columns for table in tables]),
             )
-            kept = survivors(so_far.safeguarded(), so_far.successes(target_ratio))
+            kept = survivors(so_far.safeguarded(), so_far.succeeded(target_ratio))
             alive = alive[_filled(kept, so_far.safeguarded().mean(axis=1), rows)]
     cells = np.concatenate(missing, axis=1)
     return LossTable(

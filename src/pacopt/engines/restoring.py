@@ -59,7 +59,7 @@ def _refuse_changed(part: str, given: Any, before: Code) -> None:
     changed = before.changed(Code.of(described(given)))
     if changed:
         raise StorageError(
-            f"The {part} given has another {' and '.join(changed)} than the one that was learned with ({before.name}).",
+            f"The {part} given differs in its {' and '.join(changed)} from what was learned with ({before.name}).",
             f"The {part} of the run is needed, with the same code and the same fields.",
             "A certificate speaks of the code that it was made with and of no other.",
             "Pass what was learned with, or learn again.",

@@ -27,7 +27,7 @@ class Checkpoint:
 
     def tiles(self, work: Work) -> Iterator[Tile]:
         """The tiles of a table: those that are stored, then the others, each stored as soon as it is finished."""
-        folder = self._folder(work.job)
+        folder = self._folder(work.table_key)
         stored: list[int] = []
         for first in work.layout:
             heed()
@@ -57,8 +57,8 @@ class Checkpoint:
                 f"Change it back, or delete {self.directory} and start anew.",
             )
 
-    def _folder(self, job: str) -> Path:
-        folder = self.directory / job
+    def _folder(self, table_key: str) -> Path:
+        folder = self.directory / table_key
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -84,7 +84,7 @@ def checked_checkpoint(directory: str | os.PathLike[str] | None) -> Checkpoint |
 
 def _write(path: Path, tile: Tile) -> None:
     arrays = {"clamped": np.array(tile.clamped), "losses": tile.losses, "start": tile.start}
-    arrays |= {"first": np.array(tile.first), "job": np.frombuffer(tile.job.encode(), dtype=np.uint8)}
+    arrays |= {"first": np.array(tile.first), "table_key": np.frombuffer(tile.table_key.encode(), dtype=np.uint8)}
     try:
         save_npz(path, arrays if tile.success is None else arrays | {"success": tile.success})
     except OSError as error:
@@ -101,7 +101,7 @@ def _read(path: Path, work: Work, first: int) -> Tile | None:
     try:
         arrays = load_npz(path)
         tile = Tile(
-            arrays["job"].tobytes().decode(),
+            arrays["table_key"].tobytes().decode(),
             int(arrays["first"]),
             arrays["losses"],
             arrays["start"],
@@ -110,4 +110,4 @@ def _read(path: Path, work: Work, first: int) -> Tile | None:
         )
     except (FileNotFoundError, StorageError, KeyError, ValueError):
         return None
-    return tile if tile.job == work.job and work.layout.fits(tile, first) else None
+    return tile if tile.table_key == work.table_key and work.layout.fits(tile, first) else None

@@ -21,10 +21,10 @@ class Tile:
     """A finished part of a table: all candidates on the runs from `first` on. Plain arrays, to be stored and
     given back.
 
-    `job` says to which table it belongs.
+    `table_key` says to which table it belongs.
     """
 
-    job: str
+    table_key: str
     first: int
     losses: np.ndarray  # [candidate, run, recorded step]
     start: np.ndarray  # [run]
@@ -36,7 +36,7 @@ class Work(Protocol):
     """A table that is made tile by tile: what stores of finished tiles need to know of it."""
 
     @property
-    def job(self) -> str:
+    def table_key(self) -> str:
         """A hash of everything that determines the tiles; equal jobs can share them."""
         ...
 
@@ -119,13 +119,13 @@ def expanded(instances: Instances, *, random: bool) -> tuple[Columns | None, Ins
 
 def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None) -> Collected:
     """The tiles as whole arrays; runs whose tile is not there are an error."""
-    layout, job = work.layout, work.job
+    layout, table_key = work.layout, work.table_key
     losses = np.empty((layout.rows, layout.runs, layout.recorded))
     start, finished = np.empty(layout.runs), np.zeros(layout.runs, dtype=bool)
     success: np.ndarray | None = None
     clamped = 0
     for tile in tiles:
-        if tile.job != job:
+        if tile.table_key != table_key:
             raise TableError(
                 f"The tile that starts at instance {tile.first} comes from another table.",
                 "All tiles of a table come from the same problem, algorithm, candidates, instances and versions.",

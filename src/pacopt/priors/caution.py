@@ -89,7 +89,7 @@ def favourites(
     rows = contenders(score(table, trials), distance)
     caution = Caution(
         ratios=table.ratios()[rows],
-        successes=table.successes(trials.target_ratio)[rows],
+        successes=table.succeeded(trials.target_ratio)[rows],
         threat=threats(points, kinds, failures, rows),
         margin=margins(points, kinds, failures, rows),
         wanted=trials.wanted_success,

@@ -107,7 +107,7 @@ def checked_names(given: Mapping[str, Any], known: Mapping[str, Any], *, spaces:
         if described and not isinstance(own, Choice):
             continue
         if not isinstance(kind, AbstractSpace) or (isinstance(own, AbstractSpace) and kind.shape != own.shape):
-            like = 'Choice("a", "b")' if isinstance(own, Choice) else "Interval(low, high)"
+            like = own.example if isinstance(own, AbstractSpace) else "Interval(low, high)"
             raise CandidatesError(
                 f"For {name!r}, {kind!r} was given.",
                 "A space of its shape is needed (Interval, Whole, Choice or Array)"

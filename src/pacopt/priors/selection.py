@@ -19,7 +19,7 @@ DECADES = 300.0
 
 def score(table: LossTable, trials: Trials) -> Float[np.ndarray, " hyper"]:
     """What is minimised: the mean safeguarded ratio, above 2 for a candidate that does not succeed often enough."""
-    return scored(table.ratios(), table.successes(trials.target_ratio), trials.wanted_success)
+    return scored(table.ratios(), table.succeeded(trials.target_ratio), trials.wanted_success)
 
 
 def scored(
@@ -37,7 +37,7 @@ def scored(
 def failed(table: LossTable, trials: Trials) -> Bool[np.ndarray, "hyper instance"]:
     """Which runs count as failures: those without success if it is asked for, else those that ended above the start."""
     if trials.min_success is not None:
-        return ~table.successes(trials.target_ratio)
+        return ~table.succeeded(trials.target_ratio)
     return ~(table.ratios() <= 1.0)
 
 
@@ -67,7 +67,7 @@ def ladder(
     points of its kind that failed on it. If a success probability is asked for, those below it are left out.
     """
     speed = table.safeguarded().mean(axis=1)
-    success = table.successes(trials.target_ratio).mean(axis=1)
+    success = table.succeeded(trials.target_ratio).mean(axis=1)
     distance = nearest_failure(points, kinds, success < 1.0)
     # Decades of distance, so that rungs are close to each other where failures are near.
     safety = success + np.log10(np.maximum(distance / NEAR, 1.0))

@@ -109,7 +109,7 @@ class Candidates:
         order = np.argsort(costs, kind="stable")
         return [int(i) for i in order if self.prior[i] > 0 and np.isfinite(costs[i])]
 
-    def frontier(self) -> list[int]:
+    def undominated(self) -> list[int]:
         """Those with weight that no other one beats in both the objective and what is traded against it.
 
         The best in the objective, and each that is better in the other one than all that are better in the objective.

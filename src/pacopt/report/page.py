@@ -38,8 +38,8 @@ def report_html(learned: Reportable | Certificate) -> str:
     from pacopt.report.sections.measured import measured_of
     from pacopt.report.sections.origin import chosen_values, not_claimed, origin, recomputed, textbook, title_of
     from pacopt.report.sections.posterior import posterior_figure
+    from pacopt.report.sections.summary import summary_of
     from pacopt.report.sections.use import use_of
-    from pacopt.report.sections.verdict import verdict_of
     from pacopt.report.words import chosen
 
     source = reported(learned)
@@ -56,7 +56,7 @@ def report_html(learned: Reportable | Certificate) -> str:
     specs = {chart.name: chart.spec for figure in figures for chart in figure.charts}
     page = _template().render(
         subject=title_of(source),
-        verdict=verdict_of(source),
+        summary=summary_of(source),
         certificate=certificate,
         learned=source.learned,
         hyper=chosen_values(source),

@@ -15,7 +15,7 @@ from pacopt.errors import StorageError
 SCHEMA = "pacopt.run/1"
 MANIFEST = "manifest.json"
 #: Without these there is no run.
-REQUIRED = {"certificate.json", "statement.txt", "table.npz"}
+ALWAYS = {"certificate.json", "statement.txt", "table.npz"}
 
 #: Writes one file.
 Writer = Callable[[Path], None]
@@ -143,13 +143,13 @@ def _manifest(directory: Path) -> dict[str, dict[str, Any]]:
     try:
         schema, files = value["schema"], value["files"]
         listed = all(Path(name).name == name and files[name].keys() == {"bytes", "blake2b"} for name in files)
-        whole = listed and files.keys() >= REQUIRED
+        whole = listed and files.keys() >= ALWAYS
     except (KeyError, TypeError, AttributeError):
         schema, whole = "none", False
     if schema != SCHEMA or not whole:
         raise StorageError(
             f"{directory / MANIFEST} has the schema {schema}" + ("." if whole else ", and does not list a run."),
-            f"This version of pacopt reads {SCHEMA}, with {', '.join(sorted(REQUIRED))}.",
+            f"This version of pacopt reads {SCHEMA}, with {', '.join(sorted(ALWAYS))}.",
             "Numbers of another layout could be taken for something that they are not.",
             "Read it with the version of pacopt that wrote it.",
         )

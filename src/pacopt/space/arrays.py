@@ -71,6 +71,11 @@ class Array(AbstractSpace):
         """Shape and ends."""
         return f"of shape {list(self.shape)}, {Interval(self.low, self.high, self.log).words}"
 
+    @property
+    def example(self) -> str:
+        """With its shape."""
+        return f"Array({self.shape}, low, high)"
+
     def to_json(self) -> dict[str, Any]:
         """Shape and ends."""
         return {"kind": self.kind, "size": list(self.shape), "low": self.low, "high": self.high, "log": self.log}

@@ -48,6 +48,11 @@ class AbstractSpace(ABC):
     def words(self) -> str:
         """Where its values are, as it stands behind a name."""
 
+    @property
+    @abstractmethod
+    def example(self) -> str:
+        """How one like it is written."""
+
     @abstractmethod
     def to_json(self) -> Any:
         """A JSON value from which `space_from_json` makes it again."""

@@ -66,6 +66,11 @@ class Choice(AbstractSpace):
         """Its values."""
         return f"one of {', '.join(map(str, self.values))}"
 
+    @property
+    def example(self) -> str:
+        """Two of its values."""
+        return f"Choice({', '.join(map(repr, self.values[:2]))})"
+
     def to_json(self) -> dict[str, Any]:
         """Its values."""
         return {"kind": self.kind, "values": list(self.values)}

@@ -63,6 +63,11 @@ class Interval(AbstractSpace):
         """Its ends."""
         return f"in [{self.low:g}, {self.high:g}]{', in decades' if self.log else ''}"
 
+    @property
+    def example(self) -> str:
+        """Its ends are to be filled in."""
+        return "Interval(low, high)"
+
     def to_json(self) -> list[Any]:
         """Its ends, and whether decades count."""
         return [self.low, self.high, self.log]
@@ -117,6 +122,11 @@ class Whole(AbstractSpace):
     def words(self) -> str:
         """Its ends."""
         return f"whole, from {self.low} to {self.high}{', in decades' if self.log else ''}"
+
+    @property
+    def example(self) -> str:
+        """Its ends are to be filled in."""
+        return "Whole(low, high)"
 
     def to_json(self) -> dict[str, Any]:
         """Its ends, and whether decades count."""

@@ -1,6 +1,6 @@
 """What `learn` was asked for: an engine and a split, in either of its two forms, and its random numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,6 @@ from pacopt.errors import DesignError, EngineError, SplitError
 from pacopt.space import AbstractSpace
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
-
-#: A user's verdict on the final point of a run.
-Success = Callable[[Any, Any], Any]
 
 
 def engine_and_split(

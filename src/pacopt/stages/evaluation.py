@@ -12,6 +12,7 @@ from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.stages.refusals import named
+from pacopt.support.values import same_hyper
 
 #: So many instances are run with other seeds, to see whether these matter.
 FEW = 8
@@ -24,6 +25,24 @@ def median_candidate(table: LossTable, prior: DiscreteMeasure) -> int:
     means = np.where(run, z, 0.0).sum(axis=1) / run.sum(axis=1)
     held = np.flatnonzero(prior.log_weights > -np.inf)
     return int(held[np.argsort(means[held], kind="stable")[(len(held) - 1) // 2]])
+
+
+def number_of(table: LossTable, hyper: Mapping[str, Any] | None) -> int | None:
+    """Which candidate has these hyperparameters; None if none has."""
+    rows = range(0 if hyper is None else table.shape[0])
+    return next((row for row in rows if same_hyper(table.hyper(row), hyper or {})), None)
+
+
+def compared(
+    table: LossTable, prior: DiscreteMeasure, deployed: Mapping[str, Any], standard: Mapping[str, Any] | None
+) -> dict[str, Mapping[str, Any]]:
+    """What runs on the test split: the learned hyperparameters, the textbook's and the median candidate's."""
+    rows = {"learned": deployed}
+    if standard is not None:
+        rows["standard"] = standard
+    if len(prior) > 1:
+        rows["prior median"] = table.hyper(median_candidate(table, prior))
+    return rows
 
 
 def evaluated(

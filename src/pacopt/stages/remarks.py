@@ -1,10 +1,14 @@
 """What a user should know before using what was learned."""
 
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from pacopt.comparison import Comparison, Curves, Raw, times
 from pacopt.provenance import Origin
-from pacopt.space import Domain, Interval
+from pacopt.space import Array, Domain, Interval, Whole
+from pacopt.support.values import short
 
 #: A mean ratio above the first that fell by less than to this part in the last half of the steps has come to a stop.
 PLATEAU = 0.01, 0.98
@@ -17,7 +21,7 @@ FAR = 10.0
 
 
 def remarks_on(
-    hyper: Mapping[str, float],
+    hyper: Mapping[str, Any],
     origin: Origin,
     curves: Curves | None,
     comparison: Comparison | None,
@@ -43,20 +47,32 @@ def remarks_on(
     return tuple(found)
 
 
-def _edges(hyper: Mapping[str, float], domain: Domain) -> list[str]:
+def _edges(hyper: Mapping[str, Any], domain: Domain) -> list[str]:
+    """Values beyond or at an end of where they were looked for; a lower end of 0 (whole numbers: or 1) is natural."""
     found = []
-    for name, interval in domain.items():
-        if not isinstance(interval, Interval):
-            continue  # the ends of a range of whole numbers are values like others, and so are those of a choice
-        part, least = interval.position(hyper[name]), interval.low == 0 and not interval.log
-        outside = part < -ROUNDING or part > 1 + ROUNDING
-        if outside or part > 1 - EDGE or (part < EDGE and not least):
-            place = "outside of" if outside else "at the edge of"
-            more = ", and nothing was tried around it: to look there" if outside else ": to look further"
+    for name, space in domain.items():
+        if not isinstance(space, Interval | Whole | Array):
+            continue  # a choice has no ends
+        entries = np.ravel(hyper[name])
+        if isinstance(space, Whole):
+            low, high, least = entries == space.low, entries == space.high, space.low in (0, 1)
+            outside = (entries < space.low) | (entries > space.high)
+        else:
+            part, least = np.ravel(space.position(hyper[name])), space.low == 0 and not space.log
+            low, high, outside = part < EDGE, part > 1 - EDGE, (part < -ROUNDING) | (part > 1 + ROUNDING)
+        odd = outside | high | (low & (not least))
+        if odd.any():
+            beyond = bool(outside.any())
+            what = (
+                f"{name} = {short(hyper[name])} is"
+                if not space.shape
+                else f"{name} has {odd.sum()} of {odd.size} entries"
+            )
+            more = ", and nothing was tried around it: to look there" if beyond else ": to look further"
             found.append(
-                f"{name} = {hyper[name]:.4g} is {place} where it was looked for, [{interval.low:g}, "
-                f"{interval.high:g}]{more}, learn with new training instances and "
-                f'prior=pacopt.priors.Search({{"{name}": pacopt.Interval(...)}})'
+                f"{what} {'outside of' if beyond else 'at the edge of'} where it was looked for, [{space.low:g}, "
+                f"{space.high:g}]{more}, learn with new training instances and "
+                f'prior=pacopt.priors.Search({{"{name}": pacopt.{space.example}}})'
             )
     return found
 

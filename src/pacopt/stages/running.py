@@ -1,11 +1,13 @@
 """What `learn` does on each part of a split, in this order: look at it, try on prior, fix the design, run train."""
 
+import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
 
 from pacopt.claims import AbstractClaim
 from pacopt.claims.standard import REQUIRED
@@ -21,6 +23,7 @@ from pacopt.sources import Sources
 from pacopt.splits import Split
 from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable
 from pacopt.support.interrupts import heed
+from pacopt.support.machine import cores
 
 #: Called with the name of a stage and its numbers of finished and of all cells.
 StageProgress = Callable[[str, int, int], None]
@@ -98,6 +101,13 @@ class Stages:
         with named(part):
             progress = None if self.progress is None else partial(self.progress, part)
             return self.engine.table(candidates, instances, progress, self.store)
+
+
+def described_machine(table: LossTable) -> dict[str, Any]:
+    """On what hardware and with which versions a table was computed, as a JSON value."""
+    versions = {**table.provenance["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
+    hardware = {"cores": cores(), "machine": platform.machine(), "system": platform.system()}
+    return {"hardware": hardware, "versions": versions}
 
 
 def described_split(split: Split) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm, State
+from pacopt.engines.base import Predicate
 from pacopt.engines.traced.nesting import nested
 from pacopt.engines.traced.randomness import scanned
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, Instance, Objective, Point
@@ -21,8 +22,6 @@ ROUNDING = 1e-12
 #: nothing.
 UNROLL = 2
 
-#: A user's verdict on the final point of a run.
-Success = Callable[[Any, Any], Any]
 Step = Callable[..., State]
 Keys = Callable[[Any], tuple[Any, ...]]
 #: The arrays of one candidate by their names, and the seed of a run: two words of 32 bits.
@@ -46,7 +45,7 @@ class Cell(eqx.Module):
     algorithm: AbstractAlgorithm
     steps: int = eqx.field(static=True)
     at: tuple[int, ...] = eqx.field(static=True)
-    success: Success | None = eqx.field(static=True)
+    success: Predicate | None = eqx.field(static=True)
     #: Hyperparameters that are choices, which a run knows while it is traced.
     chosen: tuple[tuple[str, Any], ...] = eqx.field(static=True, default=())
 

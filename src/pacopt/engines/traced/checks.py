@@ -14,7 +14,7 @@ from pacopt.engines.traced.precision import shape_of
 from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Objective
-from pacopt.space import AbstractSpace, Whole
+from pacopt.space import AbstractSpace, Choice, Whole
 from pacopt.support.arrays import frozen
 from pacopt.support.numbers import is_whole
 from pacopt.support.values import ONLY, short
@@ -122,9 +122,9 @@ def _the_only_one(name: str, candidates: Mapping[str, Any]) -> dict[str, np.ndar
 def _values(key: str, values: Any, space: AbstractSpace) -> np.ndarray:
     """The values of one hyperparameter, checked by its space."""
     try:
-        array = np.asarray(values)
+        array = given = np.asarray(values)
     except ValueError:
-        array = np.asarray(None)
+        array = given = np.asarray(None)
     if array.ndim == len(space.shape):
         array = array[None]
     if space.static or (array.dtype.kind in "iu" and isinstance(space, Whole)):
@@ -133,7 +133,7 @@ def _values(key: str, values: Any, space: AbstractSpace) -> np.ndarray:
         array = array.astype(np.float64)
     if not space.holds(array):
         raise CandidatesError(
-            f"The values of {key!r} are of type {array.dtype} and of shape {list(array.shape)}.",
+            f"The values of {key!r} are of type {given.dtype} and of shape {list(given.shape)}: {_some(given, space)}.",
             f"They are values of {space!r}, one for each candidate.",
             "",
             "Correct them, or the space of the algorithm.",
@@ -147,6 +147,13 @@ def _values(key: str, values: Any, space: AbstractSpace) -> np.ndarray:
             "Remove it.",
         )
     return array
+
+
+def _some(values: np.ndarray, space: AbstractSpace) -> str:
+    """A few values, of a choice those that it does not have."""
+    every = values.ravel().tolist()
+    odd = [value for value in every if isinstance(space, Choice) and value not in space.values] or every
+    return ", ".join(map(repr, odd[:3])) + (", ..." if len(odd) > 3 else "")
 
 
 def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:

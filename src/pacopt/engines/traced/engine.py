@@ -9,11 +9,11 @@ import numpy.typing as npt
 from jaxtyping import Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm
-from pacopt.engines.base import AbstractEngine, Candidates, Standard
+from pacopt.engines.base import AbstractEngine, Candidates, Predicate, Standard
 from pacopt.engines.description import candidates_hash, stored
 from pacopt.engines.solution import Solution
 from pacopt.engines.store import Checkpoint
-from pacopt.engines.traced.cell import Cell, Success
+from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.checks import checked_candidates
 from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import working_type
@@ -38,7 +38,7 @@ class Traced(AbstractEngine):
     algorithm: AbstractAlgorithm
     length: int
     dtype: npt.DTypeLike = np.float64
-    success: Success | None = field(default=None)
+    success: Predicate | None = field(default=None)
 
     @property
     def space(self) -> Domain:
@@ -200,7 +200,7 @@ def tabulate(
     *,
     steps: int,
     dtype: npt.DTypeLike = np.float64,
-    success: Success | None = None,
+    success: Predicate | None = None,
     progress: Progress | None = None,
 ) -> LossTable:
     """The loss of every candidate on every instance after `steps` steps.

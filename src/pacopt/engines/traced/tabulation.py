@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.columns import Columns
-from pacopt.engines.traced.cell import Cell, Outcome, Success
+from pacopt.engines.base import Predicate
+from pacopt.engines.traced.cell import Cell, Outcome
 from pacopt.engines.traced.checks import (
     check_kinds,
     check_success,
@@ -71,7 +72,7 @@ class Tabulation:
         *,
         steps: int,
         dtype: npt.DTypeLike = np.float64,
-        success: Success | None = None,
+        success: Predicate | None = None,
         at: Iterable[int] | None = None,
     ) -> "Tabulation":
         """The work to be done; everything that can be refused without running is refused here."""
@@ -108,7 +109,7 @@ class Tabulation:
         return Layout(self.tiling.rows, self.tiling.columns, self.tiling.span, len(self.cell.at))
 
     @property
-    def job(self) -> str:
+    def table_key(self) -> str:
         """A hash of everything that determines the tiles; equal jobs can share them."""
         return digest([self.provenance, dataclasses.asdict(self.tiling)])
 
@@ -117,7 +118,7 @@ class Tabulation:
 
         All start losses come first, so that an instance without a usable one is named before anything long starts.
         """
-        job, devices, skipped = self.job, jax.local_devices(), set(skip)
+        table_key, devices, skipped = self.table_key, jax.local_devices(), set(skip)
         firsts = [first for first in self.tiling if first not in skipped]
         # A block that reaches past the end repeats the last candidate: one shape, one compilation.
         rows = np.minimum(np.arange(self.tiling.blocks * self.tiling.block), self.tiling.rows - 1)
@@ -142,7 +143,7 @@ class Tabulation:
                     result = _run_tile(rest, *shared[lane], *batches)
             finally:
                 compiled.set()
-            return self._tile(job, first, start, jax.tree.map(np.asarray, result))
+            return self._tile(table_key, first, start, jax.tree.map(np.asarray, result))
 
         return ordered_results(solve, firsts, workers=max(len(devices), cores()))
 
@@ -175,7 +176,7 @@ class Tabulation:
     def _batch(self, columns: np.ndarray) -> dict[str, np.ndarray]:
         return {name: in_precision(name, array[columns], self.dtype) for name, array in self.instances.fields.items()}
 
-    def _tile(self, job: str, first: int, start: np.ndarray, outcome: Outcome) -> Tile:
+    def _tile(self, table_key: str, first: int, start: np.ndarray, outcome: Outcome) -> Tile:
         """The tile without what was repeated, checked."""
         width = min(self.tiling.span, self.tiling.columns - first)
 
@@ -190,7 +191,7 @@ class Tabulation:
         for step in range(losses.shape[2]):
             refuse_bad_losses(losses[:, :, step], start, first_instance=first)
         success = None if self.cell.success is None else cut(outcome.success)
-        return Tile(job, first, losses, start, success, int(cut(outcome.clamped).sum()))
+        return Tile(table_key, first, losses, start, success, int(cut(outcome.clamped).sum()))
 
 
 def _chosen(algorithm: AbstractAlgorithm, values: Mapping[str, np.ndarray]) -> tuple[tuple[str, Any], ...]:

@@ -62,7 +62,15 @@ class IterativeBox:
         trials.need_instances(parts=2)
         rng = np.random.default_rng(trials.seed)
         box = dict(trials.domain) | dict(checked_names(self.box, trials.domain, spaces=True))
-        ends = {name: (interval.low, interval.high) for name, interval in box.items()}
+        for name, space in box.items():
+            if not isinstance(space, Interval):
+                raise PriorError(
+                    f"The space of {name!r} is {space!r}.",
+                    "The published box is one of real numbers.",
+                    "",
+                    "Use pacopt.priors.Search(), which looks in every space.",
+                )
+        ends = {name: (space.low, space.high) for name, space in box.items()}
         half = len(trials.instances) // 2
         for _ in range(checked_count(self.rounds, "rounds", least=0)):
             drawn = self._drawn(rng, ends)

@@ -60,7 +60,7 @@ class Choices:
 
 def choices_of(source: Reported, candidates: Candidates) -> Choices:
     """The frontier of the objective and what is traded against it, with the words for each of its choices."""
-    every, certificate = candidates.frontier(), source.certificate
+    every, certificate = candidates.undominated(), source.certificate
     if not every or candidates.traded is None or candidates.deployed not in candidates.best():
         return Choices(_listed(source, candidates))
     costs = candidates.costs(candidates.design.objective)

@@ -137,7 +137,7 @@ def _certified(c: Certificate, claim: AbstractClaim, unit: str) -> str:
 def _meaning(c: Certificate, claim: AbstractClaim) -> str:
     """What the line of a bound means, if that is more than the legend says."""
     value, subject = c.deployed.values[claim.name], subject_of(c)
-    label, number, meaning = claim.tile(value, subject, c.design)
+    label, number, meaning = claim.highlight(value, subject, c.design)
     return "" if meaning == claim.sentence(value, subject) else f" {label}, {number}: {meaning[0].lower()}{meaning[1:]}"
 
 

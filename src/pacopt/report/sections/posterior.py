@@ -87,7 +87,7 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
     able = np.ones(len(candidates), dtype=bool) if candidates.able is None else candidates.able
     inside = np.flatnonzero(across.holds(candidates.values[horizontal]) & along.holds(candidates.values[vertical]))
     heaviest = np.argsort(-weights[inside], kind="stable")[: limit // 2]
-    safest = np.flatnonzero(np.isin(inside, candidates.frontier()))
+    safest = np.flatnonzero(np.isin(inside, candidates.undominated()))
     chosen = inside[kept(len(inside), limit, np.union1d(heaviest, safest))]
     points = [
         {

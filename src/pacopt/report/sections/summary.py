@@ -25,7 +25,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Summary:
     """The badge (a word and its tone), the sentence, the certified numbers, and what to make of them.
 
     `shortfall` comes before everything else: what was asked for is not attained.
@@ -35,12 +35,12 @@ class Verdict:
     tone: str
     shortfall: str
     sentence: Markup
-    tiles: tuple[Number, ...]
+    numbers: tuple[Number, ...]
     findings: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
-def verdict_of(source: Reported) -> Verdict:
+def summary_of(source: Reported) -> Summary:
     """What the first screen says."""
     c, subject = source.certificate, subject_of(source.certificate)
     remarks = source.remarks + _remarks(c)
@@ -52,9 +52,9 @@ def verdict_of(source: Reported) -> Verdict:
         word, tone = "Certified, with remarks", "warn"
     else:
         word, tone = "Certified", "good"
-    tiles = tuple(_tile(c, claim, subject) for claim in c.design.claims)
+    numbers = tuple(_number(c, claim, subject) for claim in c.design.claims)
     findings = _findings(source)
-    return Verdict(word, tone, shortfall(c), _sentence(c, subject), tiles, findings, remarks)
+    return Summary(word, tone, shortfall(c), _sentence(c, subject), numbers, findings, remarks)
 
 
 def vacuous(certificate: Certificate) -> bool:
@@ -123,9 +123,9 @@ def _strong(text: str) -> Markup:
     return Markup("<strong>{}</strong>").format(text)
 
 
-def _tile(c: Certificate, claim: AbstractClaim, subject: Subject) -> Number:
+def _number(c: Certificate, claim: AbstractClaim, subject: Subject) -> Number:
     value = c.deployed.values[claim.name]
-    label, shown, caption = claim.tile(value, subject, c.design)
+    label, shown, caption = claim.highlight(value, subject, c.design)
     if caption == claim.sentence(value, subject):
         caption = said(c, claim, subject)
     sign, _, rest = shown.partition(" ")
