@@ -8,6 +8,9 @@ import os
 
 # Workers have a core each: threads of BLAS would wait for each other by spinning.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Half of the time would go into optimising programs that run once. What is tested in a process of its own (commands,
+# examples, scripts) is compiled as users have it, and `make slow` runs all tests once more like that.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
 
 import jaxtyping
 
@@ -20,6 +23,8 @@ import pytest  # noqa: E402
 
 from scheduling import ByFile  # noqa: E402
 
+jax.local_devices()  # reads the flags
+del os.environ["XLA_FLAGS"]
 jax.config.update("jax_numpy_rank_promotion", "raise")
 hypothesis.settings.register_profile("house", deadline=None, max_examples=25, derandomize=True)
 hypothesis.settings.load_profile("house")

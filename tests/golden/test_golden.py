@@ -134,6 +134,7 @@ def test_a_learned_run_is_certified_as_before(name):
     learned(name, exact=False)
 
 
+@pytest.mark.slow  # compiled as users have it
 @on_the_same_machine
 @pytest.mark.parametrize("name", ["demo", "example"])
 def test_a_learned_run_is_certified_as_before_to_the_last_bit(name):

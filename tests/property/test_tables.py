@@ -27,7 +27,7 @@ def assert_same_but_for_rounding(one, other, start):
 
 @pytest.mark.parametrize("case", PROBLEMS, ids=lambda case: case.name)
 @given(cache=st.integers(0, 14), work=st.integers(0, 20), rows=st.integers(1, 40), columns=st.integers(1, 60))
-@settings(max_examples=6)
+@settings(max_examples=4)
 def test_the_table_does_not_depend_on_the_tiles(case, cache, work, rows, columns):
     algorithm = pacopt.HeavyBall()
     instances, candidates = case.sample(columns, 7), candidates_for(algorithm, case.step_size, rows)

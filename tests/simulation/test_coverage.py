@@ -67,6 +67,7 @@ def pooled_and_averaged(rng, problems=50, seeds=10):
     return [certify(table, confidence=0.95) for table in (pooled, averaged)], 0.3 * 0.9 + 0.7 * 0.1
 
 
+@pytest.mark.slow  # tests/theorem/test_columns.py finds the same out by sums
 def test_replicates_that_pass_as_instances_are_noticed_and_averaged_ones_are_fine():
     rng = np.random.default_rng(0)
     false = np.zeros(2)

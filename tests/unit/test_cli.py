@@ -402,6 +402,7 @@ def test_a_place_that_cannot_be_made_is_refused(tmp_path):
     assert new_place(tmp_path / "dangling", {}) == Workplace(tmp_path / "dangling-2")
 
 
+@pytest.mark.slow  # the page of the reproduction runs the same without --json
 def test_a_figure_is_reproduced_as_one_json_document_and_two_files(tmp_path):
     answer = pacopt("reproduce", "fig4", "--json", "--out", str(tmp_path / "figures"), cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr

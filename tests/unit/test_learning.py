@@ -384,7 +384,7 @@ def test_a_failure_that_the_prior_split_did_not_show_does_not_ruin_the_certifica
     """The betting fractions are chosen on the prior split; a few others stand by."""
     for seed in range(8):
         split = parts(prior=30, train=60, test=10, seed=seed)
-        result = learned(split, prior=Search(candidates=32), seed=seed)
+        result = learned(split, prior=Search(candidates=32, explore=1, rounds=2), seed=seed)
         design = result.certificate.design
         usual = pacopt.certify(result.table, dataclasses.replace(design, t_grid=default_t_grid()))
         assert result.certificate.deployed.risk <= 1.15 * usual.deployed.risk

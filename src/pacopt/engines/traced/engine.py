@@ -39,6 +39,8 @@ class Traced(AbstractEngine):
     length: int
     dtype: npt.DTypeLike = np.float64
     success: Predicate | None = field(default=None)
+    #: What tracing found: a search asks for many tables of the same shape.
+    traced: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def space(self) -> Domain:
@@ -71,6 +73,7 @@ class Traced(AbstractEngine):
             dtype=self.dtype,
             success=self.success,
             at=at,
+            traced=self.traced,
         )
 
     def check(self, candidates: Candidates, instances: Instances) -> None:

@@ -74,8 +74,12 @@ class Tabulation:
         dtype: npt.DTypeLike = np.float64,
         success: Predicate | None = None,
         at: Iterable[int] | None = None,
+        traced: dict[Any, list[jax.ShapeDtypeStruct]] | None = None,
     ) -> "Tabulation":
-        """The work to be done; everything that can be refused without running is refused here."""
+        """The work to be done; everything that can be refused without running is refused here.
+
+        In `traced` is kept what tracing found of this problem and this algorithm, for calls with the same shapes.
+        """
         check_kinds(problem, algorithm, instances)
         values = checked_candidates(algorithm, candidates)
         steps, dtype = checked_steps(steps), working_type(dtype)
@@ -91,7 +95,9 @@ class Tabulation:
                 name: jax.numpy.asarray(in_precision(name, array[:1], dtype)[0])
                 for name, array in instances.fields.items()
             }
-            state = state_of(cell, hyper, instance, dtype)
+            shapes = [(name, array.shape, array.dtype) for part in (hyper, instance) for name, array in part.items()]
+            known, key = {} if traced is None else traced, (cell.chosen, dtype, *shapes)
+            state = known[key] = known[key] if key in known else state_of(cell, hyper, instance, dtype)
         tiling = plan_tiles(
             rows=len(next(iter(values.values()))),
             columns=len(runs),
