@@ -1,8 +1,4 @@
-"""Tests run with annotations checked inside the package, and with JAX as a user finds it: float32 by default.
-
-What takes a user's own values (instances, tables, the public verbs) is not wrapped: it has errors of its own, and
-they are what is tested.
-"""
+"""Tests run with JAX as a user finds it: float32 by default."""
 
 import os
 
@@ -12,16 +8,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # examples, scripts) is compiled as users have it, and `make slow` runs all tests once more like that.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
 
-import jaxtyping
+if os.environ.get("ANNOTATIONS"):  # `make slow`; tests/property/test_annotations.py does it for every commit
+    import annotations_checked  # noqa: F401
 
-INSIDE = ["problems", "algorithms", *(f"engines.traced.{name}" for name in ("cell", "parallel", "precision", "tiling"))]
-jaxtyping.install_import_hook([f"pacopt.{name}" for name in INSIDE], "beartype.beartype")
+import hypothesis
+import jax
+import pytest
 
-import hypothesis  # noqa: E402
-import jax  # noqa: E402
-import pytest  # noqa: E402
-
-from scheduling import ByFile  # noqa: E402
+from scheduling import ByFile
 
 jax.local_devices()  # reads the flags
 del os.environ["XLA_FLAGS"]
