@@ -4,6 +4,8 @@ import gc
 import signal
 import sys
 import threading
+import time
+from concurrent.futures import Future
 
 import pytest
 
@@ -85,14 +87,34 @@ def test_tables_and_curves_end_with_it_too():
 
 
 def test_whoever_waits_for_a_long_tile_notices_an_interrupt_that_was_lost(monkeypatch):
-    gate = threading.Event()
-    monkeypatch.setattr(parallel, "wait", lambda futures, timeout: lose())
+    gate, result = threading.Event(), Future.result
+
+    def awaited(future, timeout):
+        lose()
+        return result(future, timeout)
+
+    monkeypatch.setattr(Future, "result", awaited)
     try:
         with pytest.raises(KeyboardInterrupt), heeded():
             next(ordered_results(lambda key, position: gate.wait(), range(3), workers=1))
         assert not gate.is_set()
     finally:
         gate.set()
+
+
+def test_a_result_that_comes_late_and_an_error_that_says_timeout_both_arrive(monkeypatch):
+    monkeypatch.setattr(parallel, "SLICE", 1e-6)
+
+    def solve(key, position):
+        time.sleep(0.01)
+        if key == 2:
+            raise TimeoutError("of the tile's own")
+        return key
+
+    found = ordered_results(solve, range(3), workers=2)
+    assert [next(found), next(found)] == [0, 1]
+    with pytest.raises(TimeoutError, match="of the tile's own"):
+        next(found)
 
 
 def test_an_interrupt_is_raised_where_it_came_if_nothing_is_in_its_way():

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
 
@@ -37,8 +37,10 @@ def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *,
 
 def _awaited(future: Future[Result]) -> Result:
     """The result, however long it takes; an interrupt that was lost on the way is noticed."""
-    heed()
-    while not future.done():
-        wait([future], timeout=SLICE)
+    while True:
         heed()
-    return future.result()
+        try:
+            return future.result(timeout=SLICE)
+        except TimeoutError:
+            if future.done():  # between the two, or it is an error of its own
+                return future.result()
