@@ -8,7 +8,7 @@ import pytest
 
 import pacopt
 from pacopt import AbstractCellEngine, Interval, Run
-from pacopt.errors import CandidatesError, EngineError, StorageError
+from pacopt.errors import CandidatesError, EngineError, SplitError, StorageError
 from pacopt.priors import Search
 from pacopt.testing import CheckError, check_engine
 
@@ -214,3 +214,8 @@ def test_a_class_in_place_of_an_engine_and_a_curvature_that_nobody_uses_are_refu
 def test_what_an_engine_knows_is_not_asked_for_twice():
     with pytest.raises(EngineError, match="An engine was given, and steps"):
         pacopt.learn(Descent(), SPLIT, steps=5)
+
+
+def test_an_engine_without_a_split_is_told_what_is_missing():
+    with pytest.raises(SplitError, match="Instances divided into prior, train and test are needed"):
+        pacopt.learn(Descent())

@@ -106,6 +106,7 @@ def test_a_random_algorithm_goes_through_everything(tmp_path, replicates):
     assert "behave as independent draws, and a run in use has a fresh one (declared)" in text
     assert "no two instances are one problem with another seed in its data (declared)" in text
     assert "deterministic" not in text
+    assert "At least 90 % of runs end, without the safeguard, at a ratio of at most" in text
     place = result.save(tmp_path / "run")
     assert pacopt.verify(place, rerun=8, algorithm=Noisy()).passed
     again = pacopt.Learned.load(place, algorithm=Noisy())

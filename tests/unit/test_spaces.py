@@ -7,8 +7,10 @@ import pytest
 
 import pacopt
 from pacopt import Array, Choice, DiscreteMeasure, Interval, Tree, Whole
-from pacopt.errors import AlgorithmError, CandidatesError
+from pacopt.errors import AlgorithmError, CandidatesError, PriorError
+from pacopt.papers.sucker_ochs_2023.iterative_box import IterativeBox
 from pacopt.space import space_from_json
+from pacopt.stages.remarks import _edges
 from pacopt.support.values import exact, is_mark, mark, named
 
 LAW = pacopt.VaryingCurvature.draw(seed=0, n=6)
@@ -256,7 +258,7 @@ def test_a_space_that_makes_no_sense_is_refused(mistake):
 
 
 CANDIDATES = {
-    "a choice that there is not": ({**switched(2), "rule": ["polyak", "nesterov"]}, "values of Choice"),
+    "a choice that there is not": ({**switched(2), "rule": ["polyak", "nesterov"]}, r"of shape \[2\]: 'nesterov'\."),
     "half a period": ({**switched(2), "period": [1.5, 2.0]}, "values of Whole"),
     "a candidate more": ({**switched(3), "period": [1, 2]}, "one value for each candidate"),
     "a hyperparameter that there is not": ({**switched(2), "rul": [1, 2]}, "did you mean 'rule'"),
@@ -278,3 +280,37 @@ def test_a_pytree_of_another_structure_is_refused():
     wide = {"weights": {name: np.zeros((2, 4)) for name in WEIGHTS}}
     with pytest.raises(CandidatesError, match="of shape"):
         pacopt.tabulate(LAW.problem, KINDS["a network"][0], wide, SPLIT.test, steps=5)
+
+
+@pytest.mark.parametrize(
+    ("space", "value", "expected"),
+    [
+        (Whole(2, 40), 40, "period = 40 is at the edge of where it was looked for, [2, 40]: to look further"),
+        (Whole(2, 40), 2, "period = 2 is at the edge"),
+        (Whole(2, 40), 55, "period = 55 is outside of where it was looked for"),
+        (Whole(1, 40), 1, None),  # fewer than one is nothing
+        (Whole(2, 40), 39, None),
+        (Choice("a", "b"), "b", None),
+        (Array(4, 1e-3, 1.0, log=True), np.array([0.1, 1.0, 0.999, 0.2]), "period has 2 of 4 entries at the edge of"),
+        (Array(4, 1e-3, 1.0, log=True), np.array([0.1, 2.0, 0.5, 0.2]), "period has 1 of 4 entries outside of"),
+        (Array(4, 0.0, 1.0), np.zeros(4), None),
+    ],
+)
+def test_a_value_at_the_end_of_where_it_was_looked_for_is_remarked_on_with_a_space_to_write(space, value, expected):
+    found = _edges({"period": value}, {"period": space})
+    if expected is None:
+        assert not found
+    else:
+        assert expected in found[0]
+        assert f'Search({{"period": pacopt.{type(space).__name__}(' in found[0]
+
+
+def test_advice_for_a_wrong_space_is_written_in_the_form_that_would_do():
+    wrong = pacopt.priors.Search({"schedule": Interval(0.1, 1.0)})
+    with pytest.raises(CandidatesError, match=r'Write {"schedule": pacopt\.Array\(\(8,\), low, high\)}'):
+        pacopt.learn(LAW.problem, Scheduled(8), SPLIT, steps=8, prior=wrong)
+
+
+def test_the_published_box_is_one_of_real_numbers():
+    with pytest.raises(PriorError, match="The published box is one of real numbers"):
+        pacopt.learn(LAW.problem, Switched(), SPLIT, steps=8, prior=IterativeBox({}))
