@@ -14,13 +14,13 @@ from pacopt.draws import seed_of
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.restoring import Given, restored_engine
 from pacopt.engines.solution import Solution
-from pacopt.errors import CandidatesError, InstancesError, PacoptError, StorageError, suggest
+from pacopt.errors import CandidatesError, InstancesError, StorageError, suggest
 from pacopt.instances import Instances
-from pacopt.loss_table import LossTable, table_hash
+from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.provenance import Origin
-from pacopt.runs.files import checked_files, checked_path, read_json, write_json
-from pacopt.runs.saving import beside, write_with_report, writers
+from pacopt.runs.files import checked_path, read_json, write_json
+from pacopt.runs.saving import beside, read_files, with_table, write_with_report, writers
 from pacopt.stages.remarks import remarks_on
 from pacopt.support.arrays import load_npz, save_npz
 from pacopt.support.numbers import is_whole
@@ -164,27 +164,8 @@ class Learned:
         To solve instances, the problem and the algorithm are taken from the modules imported already, if their code is
         what it was, or as they are given here.
         """
-        files = checked_files(directory)
-        try:
-            loaded = _read(files, Given(problem, algorithm, engine))
-            fits = table_hash(loaded.table) == loaded.certificate.table_hash
-        except PacoptError:
-            raise
-        except Exception as error:  # whatever a file holds that no run would
-            raise StorageError(
-                f"{os.fspath(directory)} could not be read ({type(error).__name__}: {error}).",
-                "The files of one run are needed, as they were saved.",
-                "",
-                "Restore the directory from a copy, or learn again.",
-            ) from error
-        if not fits:
-            raise StorageError(
-                f"{os.fspath(directory)} holds a certificate and the table of another run.",
-                "A certificate is read with the table that it was made of.",
-                "Its numbers say nothing about another one.",
-                "Restore the directory from a copy, or learn again.",
-            )
-        return loaded
+        with read_files(directory) as files:
+            return _read(directory, files, Given(problem, algorithm, engine))
 
     def _candidate(self, hyper: Any) -> dict[str, Any]:
         wanted = hyper if isinstance(hyper, Mapping) else {}
@@ -234,7 +215,7 @@ def load_run(directory: str | os.PathLike[str]) -> Learned | Certificate:
     return Certificate.load(directory)
 
 
-def _read(files: Mapping[str, Path], given: Given) -> Learned:
+def _read(directory: str | os.PathLike[str], files: Mapping[str, Path], given: Given) -> Learned:
     """The value of checked files; whatever is wrong inside of them raises something."""
     if "provenance.json" not in files:
         raise StorageError(
@@ -246,11 +227,11 @@ def _read(files: Mapping[str, Path], given: Given) -> Learned:
     provenance = read_json(files["provenance.json"])
     origin = Origin.of(provenance)
     engine, missing = restored_engine(read_json(files["code.json"]), load_npz(files["code.npz"]), origin, given)
-    certificate = Certificate.from_dict(read_json(files["certificate.json"]))
-    test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
     table = LossTable.load(files["table.npz"])
+    certificate = with_table(directory, read_json(files["certificate.json"]), table)
+    test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
     return Learned(
-        certificate=replace(certificate, table=table),
+        certificate=certificate,
         table=table,
         test=test,
         curves=Curves(test.origin.rows, **load_npz(files["curves.npz"])) if test and "curves.npz" in files else None,

@@ -2,10 +2,11 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pacopt.certificate import Certificate
 from pacopt.errors import PacoptError, StorageError
@@ -57,26 +58,38 @@ def write_with_report(
 
 def load_certificate(directory: str | os.PathLike[str]) -> Certificate:
     """The certificate of a run with its table."""
+    with read_files(directory) as files:
+        return with_table(directory, read_json(files["certificate.json"]), LossTable.load(files["table.npz"]))
+
+
+@contextmanager
+def read_files(directory: str | os.PathLike[str]) -> Iterator[dict[str, Path]]:
+    """The files of a run, none of them altered; whatever one holds that no run would is an error."""
     files = checked_files(directory)
     try:
-        loaded, table = Certificate.from_dict(read_json(files["certificate.json"])), LossTable.load(files["table.npz"])
+        yield files
     except PacoptError:
         raise
-    except Exception as error:  # whatever a file holds that no run would
+    except Exception as error:
         raise StorageError(
             f"{os.fspath(directory)} could not be read ({type(error).__name__}: {error}).",
             "The files of one run are needed, as they were saved.",
             "",
             "Restore the directory from a copy, or learn again.",
         ) from error
-    if table_hash(table) != loaded.table_hash:
+
+
+def with_table(directory: str | os.PathLike[str], stored: dict[str, Any], table: LossTable) -> Certificate:
+    """A stored certificate with its table, if it is its table."""
+    certificate = Certificate.from_dict(stored)
+    if table_hash(table) != certificate.table_hash:
         raise StorageError(
             f"{os.fspath(directory)} holds a certificate and the table of another run.",
             "A certificate is read with the table that it was made of.",
             "Its numbers say nothing about another one.",
             "Restore the directory from a copy, or learn again.",
         )
-    return replace(loaded, table=table)
+    return replace(certificate, table=table)
 
 
 def _table(certificate: Certificate) -> LossTable:
