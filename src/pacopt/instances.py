@@ -84,16 +84,16 @@ class Instances:
     def __getitem__(self, rows: Rows) -> "Instances": ...
     def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "dict[str, np.ndarray] | Instances":
         """One instance as a dict for a row number, else `Instances` with the selected rows."""
-        if isinstance(rows, str | bool) or rows is None:
+        if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
+            return {name: array[rows] for name, array in self.fields.items()}
+        index = rows if isinstance(rows, slice) else np.asarray(rows, dtype=None if np.size(rows) else np.intp)
+        if isinstance(index, np.ndarray) and (index.ndim != 1 or index.dtype.kind not in "iub"):
             raise InstancesError(
                 f"Instances were indexed with {rows!r}.",
                 "An index selects rows: a number, a slice, a list of numbers, a mask.",
                 "",
                 'For an array by its name use instances.fields["name"].',
             )
-        if isinstance(rows, int | np.integer):
-            return {name: array[rows] for name, array in self.fields.items()}
-        index = rows if isinstance(rows, slice) else np.asarray(rows, dtype=None if len(rows) else np.intp)
         return Instances(
             {name: _read_only(array[index]) for name, array in self.fields.items()},
             None if self.groups is None else _read_only(self.groups[index]),
@@ -152,6 +152,14 @@ class Instances:
             raise InstancesError(
                 "There is nothing to concatenate.", "At least one part is needed.", "", "Check the list."
             )
+        for number, part in enumerate(parts):
+            if not isinstance(part, Instances):
+                raise InstancesError(
+                    f"Part {number} is a {type(part).__name__}.",
+                    "Parts are Instances.",
+                    "",
+                    "Make Instances of it first.",
+                )
         first = parts[0].fields
         for part in parts[1:]:
             ours = {name: array.shape[1:] for name, array in first.items()}

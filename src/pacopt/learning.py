@@ -16,7 +16,7 @@ from pacopt.errors import EngineError
 from pacopt.learned import Learned
 from pacopt.problems.base import AbstractProblem
 from pacopt.splits import Split, refuse_repeats
-from pacopt.stages.asking import engine_and_split, seeding_of
+from pacopt.stages.asking import check_flag, engine_and_split, seeding_of
 from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter
 from pacopt.stages.refusals import TrainingGuard, checked_seed
 from pacopt.stages.running import StageProgress, Stages, described_machine
@@ -75,6 +75,7 @@ def learn(
     (True, True)
     """
     check_request(confidence, min_success)
+    check_flag("racing", racing)
     check_target_ratio(target_ratio)
     wanted = None if min_success is None else float(min_success)
     engine, parts = engine_and_split(problem, algorithm, split, steps, dtype, success)

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 import pacopt
-from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PrecisionError, ProblemError, TableError
+from pacopt.errors import (
+    AlgorithmError,
+    CandidatesError,
+    DesignError,
+    InstancesError,
+    PrecisionError,
+    ProblemError,
+    SplitError,
+    TableError,
+)
 
 INSTANCES = pacopt.Instances({"b": np.arange(12.0).reshape(4, 3)})
 OUTSIDE = jnp.ones(3)  # float32: JAX's default
@@ -171,6 +180,38 @@ MISTAKES = {
         "Mine.step asks for 'momentum'",
     ),
     "a predicate that returns a vector": (lambda: prepare(success=lambda x, i: x > 0), ProblemError, "one boolean"),
+    "the value of a hyperparameter in a step": (
+        lambda: prepare(algorithm=algorithm(step=lambda s, h, o: s * int(h["rate"]))),
+        AlgorithmError,
+        r"Mine\.step looks at the value of a traced array .* is a pacopt\.Choice",
+    ),
+    "the value of a field in a step": (
+        lambda: prepare(algorithm=algorithm(step=lambda s, h, o: s if o.instance["b"][0] > 0 else 2 * s)),
+        AlgorithmError,
+        r"Mine\.step looks at the value of a traced array",
+    ),
+    "a proximal map that there is not": (
+        lambda: prepare(algorithm=algorithm(step=lambda s, h, o: o.prox(s, h["rate"]))),
+        ProblemError,
+        r"Mine has no proximal map, and .* Derive it from pacopt\.AbstractProximable",
+    ),
+    "as many steps as there are not": (lambda: prepare(steps=2**64), AlgorithmError, r"steps is 2\^31 or more"),
+    "steps of five thousand digits": (lambda: prepare(steps=10**5000), AlgorithmError, r"steps is 2\^31 or more"),
+    "half a row": (lambda: INSTANCES[1.5], InstancesError, r"indexed with 1\.5"),
+    "rows in a matrix": (lambda: INSTANCES[[[0]]], InstancesError, r"indexed with \[\[0\]\]"),
+    "rows by a text": (lambda: INSTANCES["b"], InstancesError, "indexed with 'b'"),
+    "numbers as parts": (lambda: pacopt.Instances.concatenate([1, 2]), InstancesError, "Part 0 is a int"),
+    "a grid of nothing": (lambda: pacopt.Grid.geometric(0, -1, 0), DesignError, "0 points from 0 to -1"),
+    "a race by a word": (
+        lambda: pacopt.learn(PLAIN, DESCENT, None, steps=5, racing="yes"),
+        DesignError,
+        "racing is 'yes'. It is True or False",
+    ),
+    "more for the search than there is": (
+        lambda: pacopt.split(INSTANCES, prior=20),
+        SplitError,
+        "but there are 4 instances",
+    ),
 }
 
 
@@ -179,6 +220,29 @@ def test_a_mistake_is_answered_before_anything_runs(mistake):
     attempt, error, message = MISTAKES[mistake]
     with pytest.raises(error, match=message):
         attempt()
+
+
+class Rows(pacopt.AbstractProblem):
+    """Each instance is made of some rows of data that all of them share."""
+
+    X: np.ndarray
+
+    def start(self, instance):
+        return jnp.zeros(self.X[instance["rows"]].shape[1])
+
+    def loss(self, x, instance):
+        return jnp.sum((self.X[instance["rows"]] @ x - 1) ** 2)
+
+
+def test_shared_data_in_numpy_can_be_indexed_by_an_instance():
+    rng = np.random.default_rng(0)
+    shared = Rows(rng.normal(size=(99, 2)))
+    instances = pacopt.Instances({"rows": rng.integers(0, 99, (120, 4))})
+    parts = pacopt.split(instances, prior=30, train=60, test=30)
+    quick = pacopt.priors.Search(candidates=16, explore=1, rounds=1)
+    learned = pacopt.learn(shared, pacopt.GradientDescent(), parts, steps=4, prior=quick)
+    solution, rows = learned.solve(parts.test[0]), parts.test[0]["rows"]
+    assert solution.loss == pytest.approx(np.sum((shared.X[rows] @ solution.x - 1) ** 2), rel=1e-9)
 
 
 def test_candidates_of_unequal_number_are_refused():

@@ -12,9 +12,9 @@ from pacopt.planning.sizes import (
     needed_for_risk,
     needed_for_success,
     predicted_risk,
-    recommended_split,
     split_for,
 )
+from pacopt.support.sizes import recommended_split
 
 
 def certified(train, confidence, failures=0):

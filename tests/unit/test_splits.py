@@ -222,3 +222,11 @@ def test_sizes_that_cannot_be_are_refused(sizes):
     prior, train, test = sizes
     with pytest.raises(SplitError, match=r"asked for|but there are"):
         split(numbers(*range(10)), prior=prior, train=train, test=test, seed=0)
+
+
+def test_sizes_that_are_not_given_are_those_that_are_recommended():
+    rows = Instances({"b": np.arange(1400.0)})
+    parts, others = split(rows), split(rows, prior=100, test=0)
+    assert [len(parts.prior), len(parts.train), len(parts.test)] == [200, 1000, 200]
+    assert [len(others.prior), len(others.train), len(others.test)] == [100, 1300, 0]
+    assert parts.train.fingerprint == split(rows, prior=200, train=1000, test=200, seed=0).train.fingerprint

@@ -117,7 +117,7 @@ def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
     text = _content(path)
     try:
         content = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError
         raise JobError(
             f"{path} is no TOML file: {error}.",
             "Texts stand in quotes, numbers do not, and a table begins with its name in brackets.",

@@ -15,9 +15,9 @@ from pacopt.bounds.absolute import Truncation
 from pacopt.engines.base import AbstractEngine
 from pacopt.errors import PacoptError, suggest
 from pacopt.instances import Instances
-from pacopt.planning.sizes import recommended_split
 from pacopt.splits import split
 from pacopt.support.arrays import load_npz
+from pacopt.support.sizes import recommended_split
 
 
 @dataclass(frozen=True, slots=True)

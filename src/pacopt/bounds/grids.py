@@ -13,6 +13,7 @@ from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.support.arrays import frozen
+from pacopt.support.numbers import is_real, is_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,13 @@ class Grid:
     @staticmethod
     def geometric(low: float, high: float, count: int) -> "Grid":
         """Points in equal ratios from low to high, equal weights."""
+        if not (is_real(low) and is_real(high) and 0 < low <= high < np.inf) or not is_whole(count, 1):
+            raise DesignError(
+                f"A grid of {count!r} points from {low!r} to {high!r} is asked for.",
+                "It has at least one point, from a positive number to a larger one.",
+                "",
+                "Use Grid.geometric(0.001, 1.0, 20), for example.",
+            )
         return Grid.uniform(np.geomspace(low, high, count))
 
     def prices(self, epsilon: float) -> Float[np.ndarray, " grid"]:

@@ -8,18 +8,17 @@ import numpy as np
 from pacopt.bounds.success import ClopperPearson
 from pacopt.errors import DesignError
 from pacopt.planning.sizes import (
-    Sizes,
     certifiable_success,
     needed_for_risk,
     needed_for_success,
     predicted_risk,
-    recommended_split,
     smallest,
     split_for,
     success_level,
 )
 from pacopt.support.numbers import is_real
 from pacopt.support.rounding import down, up
+from pacopt.support.sizes import Sizes, recommended_split
 
 #: For the tables: success probabilities, numbers of instances, and of runs that fail.
 LEVELS = (0.9, 0.95, 0.99, 0.999)

@@ -8,6 +8,8 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float
 
+from pacopt.errors import ProblemError
+
 #: The variable that is minimised over: any pytree of real arrays.
 Point = Any
 #: One row of `Instances`: the arrays by their names.
@@ -77,7 +79,10 @@ class Objective(eqx.Module):
     def prox(self, x: Point, step_size: Float[Array, ""]) -> Point:
         """The proximal map of the other part; only for problems that are `AbstractProximable`."""
         if not isinstance(self.problem, AbstractProximable):
-            raise TypeError(
-                f"{type(self.problem).__name__} has no proximal map: derive it from AbstractProximable too."
+            raise ProblemError(
+                f"{type(self.problem).__name__} has no proximal map, and the algorithm asks for it.",
+                "A problem with a part that is not smooth says what its proximal map is.",
+                "",
+                "Derive it from pacopt.AbstractProximable too, or take an algorithm that uses gradients only.",
             )
         return self.problem.prox(x, step_size, self.instance)

@@ -42,6 +42,12 @@ def engine_and_split(
     return problem, _checked_split(algorithm)
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise DesignError(f"{name} is {value!r}.", "It is True or False.", "", f"Use {name}=True, or leave it out.")
+
+
 def checked_space(engine: AbstractEngine) -> None:
     """Refuse what is no space of an engine."""
     space: Any = engine.space

@@ -11,6 +11,7 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import shape_of
+from pacopt.engines.traced.static import as_run
 from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Objective
@@ -18,6 +19,9 @@ from pacopt.space import AbstractSpace, Choice, Whole
 from pacopt.support.arrays import frozen
 from pacopt.support.numbers import is_whole
 from pacopt.support.values import ONLY, short
+
+#: A counter has 32 bits.
+MOST_STEPS = 2**31 - 1
 
 
 def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
@@ -56,11 +60,11 @@ def check_success(success: Any) -> None:
 
 def checked_steps(steps: Any) -> int:
     """The number of steps, at least one."""
-    if not is_whole(steps, 1):
+    if not is_whole(steps, 1) or steps > MOST_STEPS:
         raise AlgorithmError(
-            f"steps is {steps!r}.",
-            "A run has a whole number of steps, at least 1.",
-            "Without a step all candidates do the same.",
+            "steps is 2^31 or more." if is_whole(steps, 1) else f"steps is {steps!r}.",
+            "A run has a whole number of steps, at least 1 and below 2^31.",
+            "Without a step all candidates do the same, and a counter has 32 bits.",
             "Pass steps=50, for example.",
         )
     return int(steps)
@@ -172,14 +176,19 @@ def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
 
 def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> list[jax.ShapeDtypeStruct]:
     """The arrays that one run carries, found without running it; raises if problem and algorithm do not fit."""
-    problem, algorithm = cell.problem, cell.algorithm
-    objective, hyper = Objective(problem, instance), cell.hyper(values)
+    # As in a run, arrays of a problem are those of JAX, and other fields stay what they are.
+    problem, algorithm = as_run(cell.problem), cell.algorithm
+    key = (jax.random.key(0),) if cell.random else ()
 
-    def shape(error: type[PacoptError], method: Any, *arguments: Any, given: Any = (), note: str = "") -> Any:
-        """Only `arguments` are traced; the plain fields of a problem stay what they are."""
+    def shape(error: type[PacoptError], method: Any, *arguments: Any, steps: bool = False, note: str = "") -> Any:
+        """What a method returns; one that steps sees hyperparameters, objective and key too."""
         name = f"{type(method.__self__).__name__}.{method.__name__}"
-        with _explained(error, name + note, instance if error is ProblemError else hyper):
-            return shape_of(lambda *traced: method(*traced, *given), *arguments, dtype=dtype, name=name)
+
+        def called(values: Any, instance: Any, *arguments: Any) -> Any:
+            return method(*arguments, *((cell.hyper(values), Objective(problem, instance), *key) if steps else ()))
+
+        with _explained(error, name + note, instance if error is ProblemError else cell.hyper(values)):
+            return shape_of(called, values, instance, *arguments, dtype=dtype, name=name)
 
     x = shape(ProblemError, problem.start, instance)
     leaves = jax.tree.leaves(x)
@@ -197,9 +206,8 @@ def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> li
     if isinstance(problem, AbstractKnownMinimum):
         _refuse_no_number(problem.minimum, shape(ProblemError, problem.minimum, instance), dtype)
 
-    key = (jax.random.key(0),) if cell.random else ()
-    state = shape(AlgorithmError, algorithm.init, x, given=(hyper, objective, *key))
-    after = shape(AlgorithmError, algorithm.step, state, given=(hyper, objective, *key))
+    state = shape(AlgorithmError, algorithm.init, x, steps=True)
+    after = shape(AlgorithmError, algorithm.step, state, steps=True)
     _refuse_change(f"{type(algorithm).__name__}.step", "the state it was given", state, after)
     point = shape(AlgorithmError, algorithm.read, state)
     _refuse_change(f"{type(algorithm).__name__}.read", "a point like the start", x, point)
@@ -264,7 +272,8 @@ def _explained(error: type[PacoptError], place: str, names: Mapping[str, Any]) -
             f"{place} looks at the value of a traced array ({type(cause).__name__}).",
             "It is compiled once for all instances, so no value is known while it is traced.",
             "",
-            "Use jax.numpy.where or jax.lax.cond in place of `if`, and shapes in place of values.",
+            "Use jax.numpy.where or jax.lax.cond in place of `if`, and shapes in place of values; a hyperparameter "
+            "that has to be known is a pacopt.Choice.",
         ) from cause
     except (TypeError, ValueError) as cause:
         raise error(

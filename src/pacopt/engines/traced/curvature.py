@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from pacopt.engines.traced.precision import in_precision, precision
-from pacopt.engines.traced.static import divided, united
+from pacopt.engines.traced.static import as_run, divided, united
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractProblem, AbstractProximable
 
@@ -43,7 +43,7 @@ def _eigenvalues(problem: AbstractProblem, instances: Instances, dtype: np.dtype
     arrays, rest = divided(problem)
     with precision(dtype):
         first = {name: array[0] for name, array in fields.items()}
-        size = ravel_pytree(jax.tree.map(jax.numpy.asarray, problem.start(first)))[0].size
+        size = ravel_pytree(jax.tree.map(jax.numpy.asarray, as_run(problem).start(first)))[0].size
         if size <= DENSE:
             return np.asarray(_spectra(rest, arrays, fields)).ravel()
         rows = [{name: array[row] for name, array in fields.items()} for row in range(min(FEW, len(instances)))]

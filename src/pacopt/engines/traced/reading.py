@@ -8,6 +8,7 @@ import numpy as np
 
 from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.precision import in_precision, precision
+from pacopt.engines.traced.static import as_run
 from pacopt.instances import Instances
 
 
@@ -22,7 +23,8 @@ def as_seen(cell: Cell, values: Mapping[str, np.ndarray], instances: Instances, 
         one = {name: jax.numpy.asarray(value[0]) for name, value in values.items()}
         seed = jax.numpy.zeros(2 if cell.random else 0, dtype=np.uint32)
         first = {name: jax.numpy.asarray(array[0]) for name, array in cast.items()}
-        traced = jax.make_jaxpr(lambda fields: cell.run(one, fields, cell.start_loss(fields)[0], seed))(first)
+        run = as_run(cell)
+        traced = jax.make_jaxpr(lambda fields: run.run(one, fields, run.start_loss(fields)[0], seed))(first)
     # A function that is handed all fields at once counts as reading all of them.
     used = {id(variable) for equation in traced.jaxpr.eqns for variable in equation.invars}
     used |= {id(variable) for variable in traced.jaxpr.outvars}

@@ -14,6 +14,11 @@ def divided(value: Any) -> tuple[Any, Any]:
     return arrays, (structure, tuple(leaves))
 
 
+def as_run(value: Any) -> Any:
+    """The pytree as a run has it: with arrays of JAX, which traced numbers can index."""
+    return jax.tree.map(lambda leaf: jax.numpy.asarray(leaf) if isinstance(leaf, np.ndarray) else leaf, value)
+
+
 def united(arrays: Any, rest: Any) -> Any:
     """The pytree that was divided."""
     structure, leaves = rest

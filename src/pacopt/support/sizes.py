@@ -1,0 +1,51 @@
+"""How instances are best divided, if nobody says otherwise."""
+
+from dataclasses import dataclass
+from math import ceil, floor
+
+from pacopt.errors import DesignError
+from pacopt.support.numbers import is_whole
+
+#: The parts for choosing candidates and for looking at the result; more than this many add little.
+PART, MOST = 0.15, 200
+#: Nobody has more instances than this.
+CEILING = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many instances each part of a split gets."""
+
+    prior: int
+    train: int
+    test: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.prior + self.train + self.test
+
+
+def recommended_split(total: int, min_success: float | None = None) -> Sizes:
+    """A seventh each for the search and for the test, at most 200, and the rest for the certificate.
+
+    The search gets enough to see a failure of a candidate that succeeds with probability `min_success`.
+
+    >>> recommended_split(1400)
+    Sizes(prior=200, train=1000, test=200)
+    """
+    if not is_whole(total, 3) or total > CEILING:
+        raise DesignError(
+            f"There are {total!r} instances.",
+            f"At least three are needed, one for each part, and at most {CEILING:,} make sense.",
+            "",
+            "Collect more, or fewer.",
+        )
+    part = min(MOST, max(1, floor(PART * total)))
+    needed = 1 if min_success is None else _seen(min_success)
+    prior = max(part, min(needed, total // 3))
+    return Sizes(prior, total - prior - part, part)
+
+
+def _seen(success: float) -> int:
+    return ceil(1 / (1 - min(success, 1 - 1e-9)) - 1e-6)
