@@ -11,7 +11,7 @@ import pytest
 import pacopt
 from alone import run_alone
 from cases import ALGORITHMS, PROBLEMS, candidates_for, numpy_table
-from pacopt.errors import AlgorithmError, TableError
+from pacopt.errors import AlgorithmError, ProblemError, TableError
 
 
 def agree(ours, reference, start, tolerance):
@@ -175,7 +175,7 @@ def test_a_users_proximal_algorithm_solves_a_users_composite_problem():
     # Soft thresholding at 1 is the minimiser: (2, 0, 0.5).
     assert table.losses[0, 0] == pytest.approx(0.5 * (1 + 0.25 + 1) + 2.5)
     case = PROBLEMS[0]
-    with pytest.raises(AlgorithmError, match="AbstractProximable"):
+    with pytest.raises(ProblemError, match="AbstractProximable"):
         pacopt.tabulate(case.problem, ProximalGradient(), {"step_size": 1.0}, case.sample(2, 0), steps=1)
 
 
