@@ -266,6 +266,20 @@ def test_an_interrupted_run_goes_on_without_running_finished_tiles_again(project
     assert not tiles.exists()
     assert pacopt("verify", "runs/long", cwd=project).returncode == 0
 
+    # Killed while its report was drawn: the run is there, and beside it what was kept until then.
+    (project / "runs" / "long" / "report.html").unlink()
+    (project / "runs" / "long.unfinished").mkdir()
+    again = pacopt("learn", name, "--json", "--resume", cwd=project)
+    assert again.returncode == 0, again.stderr
+    assert "runs/long is saved, and only its report was lacking" in again.stderr
+    assert json.loads(again.stdout)["deployed"] == whole["deployed"]
+    assert not (project / "runs" / "long.unfinished").exists()
+    assert pacopt("verify", "runs/long", cwd=project).returncode == 0
+    finished = pacopt("learn", name, "--resume", cwd=project)
+    assert finished.returncode == 0, finished.stderr
+    assert "runs/long is finished: there is nothing to go on with" in finished.stderr
+    assert not (project / "runs" / "long-2").exists()
+
 
 def test_an_interrupt_that_python_throws_away_ends_a_run_all_the_same(project):
     name = job(project, "lost.toml")
@@ -364,8 +378,18 @@ def test_a_run_is_resumed_only_as_it_was_begun(tmp_path):
     assert resumed_place(tmp_path / "run", {"confidence": 0.99, "seed": 0}).run == tmp_path / "run"
     with pytest.raises(StorageError, match=r"was begun, confidence, steps changed\."):
         resumed_place(tmp_path / "run", {"confidence": 0.9, "seed": 0, "steps": 5})
-    with pytest.raises(StorageError, match="There is no interrupted run"):
-        resumed_place(tmp_path / "other", {})
+
+
+def test_where_nothing_was_begun_resuming_begins(tmp_path):
+    """A scheduler repeats one command, however far it came."""
+    assert resumed_place(tmp_path / "run", {"seed": 0}).run == tmp_path / "run"
+    for content in (None, "", '{"seed', "[]", "3", '{"seed":0}'):
+        (tmp_path / "run.unfinished" / "job.json").unlink()
+        if content is not None:
+            (tmp_path / "run.unfinished" / "job.json").write_text(content)
+        place = resumed_place(tmp_path / "run", {"seed": 0})
+        assert place.run == tmp_path / "run", content
+        assert json.loads((place.unfinished / "job.json").read_text()) == {"seed": 0}
 
 
 def test_a_second_run_does_not_overwrite_the_first(tmp_path):

@@ -359,3 +359,12 @@ def test_nothing_in_a_run_is_pickled(saved):
     for path in saved.glob("*.npz"):
         for array in np.load(path, allow_pickle=False).values():
             assert array.dtype.kind in "biufUS"
+
+
+def test_what_killed_saves_left_goes_with_the_next_that_succeeds(tmp_path):
+    table = pacopt.LossTable(losses=np.full((2, 30), 0.5), start=np.ones(30))
+    for name in (".run.0123abcd.part", ".run-2.0123abcd.part", ".run.other.0123abcd.part"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "table.npz").write_bytes(b"half of it")
+    pacopt.certify(table).save(tmp_path / "run")
+    assert sorted(path.name for path in tmp_path.glob(".*")) == [".run-2.0123abcd.part", ".run.other.0123abcd.part"]

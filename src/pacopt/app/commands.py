@@ -14,9 +14,9 @@ import typer
 
 from pacopt._version import __version__
 from pacopt.app.console import Output
-from pacopt.app.stopping import INTERRUPTED, begin, last_words
+from pacopt.app.stopping import INTERRUPTED, begin
 from pacopt.errors import PacoptError
-from pacopt.support.interrupts import heed, noted
+from pacopt.support.interrupts import noted
 
 app = typer.Typer(
     help="Learn the hyperparameters of an optimization algorithm, with a certificate for the next, unseen instance.",
@@ -102,32 +102,10 @@ def learn(
         output.say(f"Written: {', '.join(files)}. Run it: pacopt learn {job}")
         output.document({"files": files})
         return
-    from pacopt.app.workplace import free, interrupted, new_place, resumed_place
-
-    out = out or Path("runs") / job.stem
-    free(out)  # refuses what is no name of a run before anything is read
     with output.busy() as progress:
-        from pacopt.app.job_parts import prepare_job
+        from pacopt.app.job_run import run_job
 
-        prepared = prepare_job(job)
-        left = [] if resume else interrupted(out)
-        heed()
-        place = (resumed_place if resume else new_place)(out, prepared.fingerprints)
-        with last_words(lambda: place.left_behind(job)):
-            for other in left:
-                output.log(f"Note: {other.unfinished} is left from an interrupted run; --resume would go on with it.")
-            if resume:
-                output.log(f"Going on with {place.kept} finished tiles of {place.unfinished}.")
-            try:
-                learned = prepared.learn(checkpoint=place.tiles, progress=progress)
-                saved = learned.save(place.run)
-                learned = learned.beside(saved)  # as it was saved
-                heed()
-            except BaseException:
-                if not noted() and (words := place.left_behind(job)):
-                    output.log(words)
-                raise
-            place.clear()
+        learned, saved = run_job(job, out, output, progress, resume=resume)
     output.say(*learned_view(learned, saved), f"Check it:  pacopt verify {saved}")
     output.document(learned_document(learned, saved))
     if not (learned.certificate.attained and learned.certificate.ever_succeeded):

@@ -81,7 +81,7 @@ class Prepared:
                 checkpoint=checkpoint,
                 progress=progress,
             )
-        about = {"text": self.job.text, "sources": dict(self.sources)}
+        about = {"text": self.job.text, "sources": dict(self.sources), "belongs": digest(self.fingerprints)}
         return replace(learned, provenance={**learned.provenance, "job": about})
 
 

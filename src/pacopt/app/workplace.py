@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain, count, takewhile
 from pathlib import Path
 from typing import Any
 
 from pacopt.errors import StorageError
 from pacopt.runs.files import read_json, write_json
+from pacopt.support.arrays import digest
 
 #: What is appended to the name of a run while it is under way.
 SUFFIX = ".unfinished"
@@ -70,16 +71,14 @@ def new_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
 
 
 def resumed_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
-    """The place of an interrupted run; refused if what is to be run is no longer what was begun."""
+    """The place of an interrupted run, or a new one; refused if what is to be run is no longer what was begun."""
     place = next(iter(interrupted(out)), None)
     if place is None:
-        raise StorageError(
-            f"There is no interrupted run at {out}{SUFFIX}.",
-            "A run that was interrupted can be resumed.",
-            "",
-            "Start it without --resume, or name its place with --out.",
-        )
-    begun = read_json(place.unfinished / "job.json")
+        return new_place(out, belongs)
+    begun = _begun(place)
+    if begun is None:  # it was killed before it had begun anything
+        place.clear()
+        return new_place(place.run, belongs)
     changed = sorted(key for key in begun.keys() | belongs.keys() if begun.get(key) != belongs.get(key))
     if changed:
         raise StorageError(
@@ -91,6 +90,24 @@ def resumed_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
             "start anew without --resume.",
         )
     return place
+
+
+def _begun(place: Workplace) -> dict[str, Any] | None:
+    """What an interrupted run belongs to; None if that was not written, or not to its end."""
+    try:
+        begun = read_json(place.unfinished / "job.json")
+    except StorageError:
+        return None
+    return begun if isinstance(begun, dict) else None
+
+
+def saved_run(out: Path, belongs: Mapping[str, Any]) -> Path | None:
+    """The run at this place, or at a numbered sibling, that was made of the very same; None if there is none."""
+    for run in takewhile(os.path.lexists, _numbered(out)):
+        with suppress(StorageError, AttributeError):
+            if read_json(run / "provenance.json").get("job", {}).get("belongs") == digest(dict(belongs)):
+                return run
+    return None
 
 
 def interrupted(out: Path) -> list[Workplace]:

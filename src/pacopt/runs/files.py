@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
@@ -53,10 +54,18 @@ def _write(target: Path, writers: Mapping[str, Writer]) -> Path:
         _refuse_existing(target)
         os.rename(part, target)  # fails if somebody else was faster
         _flush(target.parent)
+        for leftover in _parts(target):  # of saves that were killed
+            shutil.rmtree(leftover, ignore_errors=True)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
     return target
+
+
+def _parts(target: Path) -> list[Path]:
+    """What saves of this run that did not come to their end have left beside it."""
+    name = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{8}\.part")
+    return sorted(path for path in target.parent.iterdir() if name.fullmatch(path.name))
 
 
 def checked_files(directory: str | os.PathLike[str]) -> dict[str, Path]:
@@ -129,7 +138,7 @@ def _canonical(value: Any) -> str:
 def _manifest(directory: Path) -> dict[str, dict[str, Any]]:
     if not (directory / MANIFEST).is_file():
         begun = directory.with_name(f"{directory.name}.unfinished") if directory.name else directory / "none"
-        unfinished = sorted(directory.parent.glob(f".{directory.name}.*.part")) if directory.name else []
+        unfinished = _parts(directory) if directory.name and directory.parent.is_dir() else []
         what = "there is no such directory" if not directory.exists() else f"there is no {MANIFEST} in it"
         raise StorageError(
             f"{directory} holds no run: {what}."

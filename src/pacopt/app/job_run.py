@@ -1,0 +1,67 @@
+"""A job from its file to a saved run: begun, gone on with, or found finished."""
+
+from pathlib import Path
+
+from pacopt.app.console import Output
+from pacopt.app.job_parts import Prepared, prepare_job
+from pacopt.app.stopping import last_words
+from pacopt.app.workplace import free, interrupted, new_place, resumed_place, saved_run
+from pacopt.learned import Learned
+from pacopt.report import REPORT, write_report
+from pacopt.stages.running import StageProgress
+from pacopt.support.interrupts import heed, noted
+
+
+def run_job(
+    job: Path, out: Path | None, output: Output, progress: StageProgress | None, *, resume: bool
+) -> tuple[Learned, Path]:
+    """What was learned, and where it is saved.
+
+    With `resume` an interrupted run is gone on with; one that is saved already only gets its report, if it lacks one;
+    and where nothing was begun, it begins: whoever repeats a command until it succeeds need not know how far it came.
+    """
+    out = out or Path("runs") / job.stem
+    free(out)  # refuses what is no name of a run before anything is read
+    prepared = prepare_job(job)
+    left = interrupted(out)
+    heed()
+    saved = saved_run(out, prepared.fingerprints) if resume and not left else None
+    if saved is not None:
+        return _finished(saved, output), saved
+    if not resume:
+        for other in left:
+            output.log(f"Note: {other.unfinished} is left from an interrupted run; --resume would go on with it.")
+    return _learned(prepared, job, out, output, progress, resume=resume)
+
+
+def _finished(saved: Path, output: Output) -> Learned:
+    """A run that lacks its report at most."""
+    learned = Learned.load(saved)
+    if (saved / REPORT).exists():
+        output.log(f"{saved} is finished: there is nothing to go on with.")
+    else:
+        output.log(f"{saved} is saved, and only its report was lacking.")
+        write_report(saved, learned)
+    return learned
+
+
+def _learned(
+    prepared: Prepared, job: Path, out: Path, output: Output, progress: StageProgress | None, *, resume: bool
+) -> tuple[Learned, Path]:
+    place = (resumed_place if resume else new_place)(out, prepared.fingerprints)
+    with last_words(lambda: place.left_behind(job)):
+        if resume and place.kept:
+            output.log(f"Going on with {place.kept} finished tiles of {place.unfinished}.")
+        elif resume:
+            output.log("No tile was finished yet: starting.")
+        try:
+            learned = prepared.learn(checkpoint=place.tiles, progress=progress)
+            saved = learned.save(place.run)
+            learned = learned.beside(saved)  # as it was saved
+            heed()
+        except BaseException:
+            if not noted() and (words := place.left_behind(job)):
+                output.log(words)
+            raise
+        place.clear()
+    return learned, saved
