@@ -12,7 +12,7 @@ from pacopt.errors import SplitError
 from pacopt.instances import Instances
 from pacopt.support.numbers import is_whole
 from pacopt.support.repeats import sharing_by_chance
-from pacopt.support.sizes import recommended_split
+from pacopt.support.sizes import sizes_of
 from pacopt.support.source_rows import checked_rows
 
 #: How improbable it has to be that separate draws share so many rows, without known source rows and with them.
@@ -135,7 +135,7 @@ def split(
     (2, 5, 3)
     """
     _refuse_no_instances("The first argument", instances)
-    sizes = _sizes(instances.count, {"prior": prior, "train": train, "test": test})
+    sizes = sizes_of(instances.count, {"prior": prior, "train": train, "test": test})
     if not is_whole(seed):
         raise SplitError(
             f"seed={seed!r} was given.",
@@ -171,18 +171,6 @@ def split(
     chosen = dict(zip(sizes, np.split(order, np.cumsum(list(sizes.values()))), strict=False))
     rows = {name: _rows_of(instances, chosen[name]) for name in sizes}
     return Split(**{name: instances[rows[name]] for name in sizes}, allow_duplicates=allow_duplicates, rows=rows)
-
-
-def _sizes(count: int, given: dict[str, int | None]) -> dict[str, Any]:
-    """The sizes given, and for the others those that are recommended."""
-    if None not in given.values():
-        return given
-    usual = recommended_split(count)
-    sizes: dict[str, Any] = {"prior": usual.prior, "train": None, "test": usual.test}
-    sizes |= {name: size for name, size in given.items() if size is not None}
-    if sizes["train"] is None and all(is_whole(sizes[name]) for name in ("prior", "test")):
-        sizes["train"] = max(1, count - sizes["prior"] - sizes["test"])
-    return sizes
 
 
 def _rows_of(instances: Instances, chosen: np.ndarray) -> np.ndarray:

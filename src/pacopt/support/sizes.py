@@ -49,3 +49,15 @@ def recommended_split(total: int, min_success: float | None = None) -> Sizes:
 
 def _seen(success: float) -> int:
     return ceil(1 / (1 - min(success, 1 - 1e-9)) - 1e-6)
+
+
+def sizes_of(count: int, given: dict[str, int | None]) -> dict[str, Any]:
+    """The sizes given, and for the others those that are recommended."""
+    if None not in given.values():
+        return given
+    usual = recommended_split(count)
+    sizes: dict[str, Any] = {"prior": usual.prior, "train": None, "test": usual.test}
+    sizes |= {name: size for name, size in given.items() if size is not None}
+    if sizes["train"] is None and all(is_whole(sizes[name]) for name in ("prior", "test")):
+        sizes["train"] = max(1, count - sizes["prior"] - sizes["test"])
+    return sizes
