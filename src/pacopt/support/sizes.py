@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil, floor
+from typing import Any
 
 from pacopt.errors import DesignError
 from pacopt.support.numbers import is_whole
