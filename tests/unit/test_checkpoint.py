@@ -14,6 +14,7 @@ from pacopt.engines.store import Checkpoint
 from pacopt.engines.traced import tabulation
 from pacopt.engines.traced.engine import Traced
 from pacopt.errors import StorageError
+from pacopt.support.arrays import load_npz, save_npz
 
 LAW = VaryingCurvature.draw(seed=0, n=10)
 CANDIDATES = {"step_size": np.geomspace(1e-5, 1e-3, 8)}
@@ -119,6 +120,16 @@ def test_a_damaged_tile_is_run_again(tmp_path, ran):
     assert same(engine(tmp_path).table(CANDIDATES, INSTANCES), whole)
     intact = min({int(path.stem) for path in tmp_path.glob("*/*.npz")} - {int(truncated.stem), int(altered.stem)})
     assert sorted(ran) == sorted([int(truncated.stem), int(altered.stem), intact])
+
+
+def test_a_tile_whose_losses_somebody_halved_is_run_again(tmp_path, ran):
+    whole = engine(tmp_path).table(CANDIDATES, INSTANCES)
+    last = sorted(tmp_path.glob("*/*.npz"))[-1]
+    arrays = load_npz(last)
+    save_npz(last, arrays | {"losses": arrays["losses"] / 2})
+    ran.clear()
+    assert same(engine(tmp_path).table(CANDIDATES, INSTANCES), whole)
+    assert int(arrays["first"]) in ran
 
 
 def test_a_tile_in_the_place_of_another_is_run_again(tmp_path):

@@ -1,5 +1,6 @@
 """Finished tiles on disk, so that work that was interrupted goes on where it stopped."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,8 +86,9 @@ def checked_checkpoint(directory: str | os.PathLike[str] | None) -> Checkpoint |
 def _write(path: Path, tile: Tile) -> None:
     arrays = {"clamped": np.array(tile.clamped), "losses": tile.losses, "start": tile.start}
     arrays |= {"first": np.array(tile.first), "table_key": np.frombuffer(tile.table_key.encode(), dtype=np.uint8)}
+    arrays |= {} if tile.success is None else {"success": tile.success}
     try:
-        save_npz(path, arrays if tile.success is None else arrays | {"success": tile.success})
+        save_npz(path, arrays | {"content": _content(arrays)})
     except OSError as error:
         raise StorageError(
             f"{path} could not be written: {error}.",
@@ -96,10 +98,20 @@ def _write(path: Path, tile: Tile) -> None:
         ) from error
 
 
+def _content(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """A hash of everything in a tile: an edited one is run again. Whoever writes the hash anew is not noticed."""
+    content = hashlib.blake2b(digest_size=16)
+    for name, array in sorted(arrays.items()):
+        content.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
+    return np.frombuffer(content.digest(), dtype=np.uint8)
+
+
 def _read(path: Path, work: Work, first: int) -> Tile | None:
     """A stored tile; None if there is none, or one that an accident has damaged or put in another's place."""
     try:
         arrays = load_npz(path)
+        if not np.array_equal(arrays.pop("content"), _content(arrays)):
+            return None
         tile = Tile(
             arrays["table_key"].tobytes().decode(),
             int(arrays["first"]),
@@ -108,6 +120,6 @@ def _read(path: Path, work: Work, first: int) -> Tile | None:
             arrays.get("success"),
             int(arrays["clamped"]),
         )
-    except (FileNotFoundError, StorageError, KeyError, ValueError):
+    except (FileNotFoundError, StorageError, KeyError, ValueError, TypeError):
         return None
     return tile if tile.table_key == work.table_key and work.layout.fits(tile, first) else None

@@ -90,10 +90,17 @@ def damage(directory: Path) -> list[str]:
     """What is not as the manifest says, file by file; raises if there is no run at all."""
     problems = []
     for name, expected in _manifest(directory).items():
+        path = directory / name
         try:
-            found = _fingerprint(directory / name)
-        except OSError:
+            if path.exists() and not path.is_file():  # whoever reads a pipe waits for ever
+                problems.append(f"{name} is no regular file")
+                continue
+            found = _fingerprint(path)
+        except FileNotFoundError:
             problems.append(f"{name} is missing")
+            continue
+        except (OSError, ValueError) as error:
+            problems.append(f"{name!r} cannot be read ({error})")
             continue
         if found["bytes"] != expected["bytes"]:
             problems.append(f"{name} has {found['bytes']} bytes and had {expected['bytes']} when it was saved")
