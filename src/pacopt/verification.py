@@ -11,13 +11,12 @@ from pacopt.auditing import Audit, audit
 from pacopt.certificate import Certificate
 from pacopt.claims.foreign import ForeignClaim
 from pacopt.errors import StorageError
-from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.report.seal import REPORT, report_problem
 from pacopt.runs.files import checked_path, damage, read_json
+from pacopt.runs.fitting import lacking, misfits
 from pacopt.statement import subject_of
 from pacopt.support.numbers import is_whole
-from pacopt.support.values import marked_hyper
 
 if TYPE_CHECKING:
     from pacopt.algorithms.base import AbstractAlgorithm
@@ -38,9 +37,10 @@ class Verification:
     """What was checked, and everything that is wrong.
 
     What this can show: that the files are as they were saved, that every number of the certificate follows from the
-    table, that the words say these numbers, that the report is the one that was drawn from it, and, with `rerun`, that
-    cells of the table follow from instances and code.
-    What it cannot show: who made the run (hashes are not signed), that the instances were independent draws, that the
+    table, that the words say these numbers, that the report has its seal and holds the statement word for word, and,
+    with `rerun`, that cells of the table follow from instances and code.
+    What it cannot show: who made the run (hashes and seals are not signed: whoever rewrites all that belongs together
+    is not noticed, in a report not even if its charts are others), that the instances were independent draws, that the
     design was fixed before the training instances were seen, or that the losses on the test split are right (its
     instances are not stored). `unchecked` names what could have been checked and was not.
     """
@@ -99,6 +99,7 @@ def verify(
             for name in result.not_recomputed
         ],
     )
+    unchecked += lacking(root, table)
     if not (root / REPORT).exists():
         unchecked.append(f"there is no {REPORT}; `pacopt report` draws it")
     if rerun and not problems:
@@ -111,7 +112,6 @@ def verify(
 
 def _wrong(root: Path, stored: dict[str, Any], table: LossTable, result: Audit) -> list[str]:
     """Everything that does not fit together in files that are as they were saved."""
-    deployed, split = stored["deployed"]["hyper"], table.origin.split
     rules = {f"{result.disagreement}": result.passed}
     if (root / "provenance.json").exists():
         provenance = read_json(root / "provenance.json")
@@ -128,18 +128,8 @@ def _wrong(root: Path, stored: dict[str, Any], table: LossTable, result: Audit) 
         wrong = report_problem(root / REPORT, certificate) if (root / REPORT).exists() else None
         if wrong is not None:
             rules[wrong] = False
-    if (root / "test.npz").exists():
-        test = LossTable.load(root / "test.npz")
-        rules["test.npz does not start with the deployed hyperparameters"] = marked_hyper(test.hyper(0)) == deployed
-    if (root / "instances.npz").exists():
-        instances = Instances.load(root / "instances.npz")
-        wanted = {table.origin.instances} | ({split.train.fingerprint} if split else set())
-        rules["instances.npz does not hold the instances that the table was made of"] = wanted == {
-            instances.fingerprint
-        }
-        separate = split is None or split.allow_duplicates or len(set(instances.fingerprints)) == len(instances)
-        rules["instances.npz holds an instance twice, which the ledger denies"] = separate
-    return [problem for problem, holds in rules.items() if not holds]
+    wrong_files = misfits(root, table, stored["deployed"]["hyper"])
+    return [*(problem for problem, holds in rules.items() if not holds), *wrong_files]
 
 
 def _said(certificate: Certificate) -> bool:

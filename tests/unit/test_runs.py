@@ -12,12 +12,12 @@ import pytest
 
 import pacopt
 from alone import run_code, run_fresh
-from pacopt import Learned, LossTable, certify
+from pacopt import Instances, Learned, LossTable, certify
 from pacopt.errors import StorageError
 from pacopt.report import write_report
 from pacopt.runs.files import MANIFEST, _fingerprint, write_json, write_run
 from pacopt.support.arrays import digest
-from unit.test_learned import learn
+from unit.test_learned import Above, learn
 
 FILES = [
     "certificate.json",
@@ -44,7 +44,7 @@ def run(saved, tmp_path):
 
 def resealed(run):
     """The manifest written anew, by somebody who knows how."""
-    files = {name: _fingerprint(run / name) for name in FILES}
+    files = {name: _fingerprint(run / name) for name in FILES if (run / name).exists()}
     write_json(run / MANIFEST, {"schema": "pacopt.run/1", "files": files})
     return run
 
@@ -368,3 +368,46 @@ def test_what_killed_saves_left_goes_with_the_next_that_succeeds(tmp_path):
         (tmp_path / name / "table.npz").write_bytes(b"half of it")
     pacopt.certify(table).save(tmp_path / "run")
     assert sorted(path.name for path in tmp_path.glob(".*")) == [".run-2.0123abcd.part", ".run.other.0123abcd.part"]
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("instances.npz", "there is no instances.npz, so no cell can be run again"),
+        ("test.npz", "curves.npz is there without test.npz"),
+        ("curves.npz", "there is no curves.npz"),
+    ],
+)
+def test_a_file_that_somebody_deleted_is_noticed_though_the_manifest_was_written_anew(run, name, note):
+    (run / name).unlink()
+    result = pacopt.verify(resealed(run))
+    assert result.passed == (name != "test.npz")
+    assert note in str(result)
+    if name == "test.npz":
+        (run / "curves.npz").unlink()
+        assert "there is no test.npz, and the split has" in str(pacopt.verify(resealed(run)))
+
+
+@pytest.mark.parametrize("name", ["code.json", "code.npz", "curves.npz"])
+def test_a_file_that_was_cut_is_noticed_though_the_manifest_was_written_anew(run, name):
+    (run / name).write_bytes((run / name).read_bytes()[:-20])
+    assert not pacopt.verify(resealed(run)).passed
+
+
+def test_a_table_in_the_place_of_the_losses_on_the_test_split_is_noticed(run):
+    table = LossTable.load(run / "table.npz")
+    deployed = json.loads((run / "certificate.json").read_text())["deployed"]["index"]
+    table.select(rows=np.array([deployed])).save(run / "test.npz")
+    assert "test.npz does not hold losses on the test split" in str(pacopt.verify(resealed(run)))
+
+
+def test_a_minimum_that_is_denied_is_noticed_where_the_class_can_be_asked(tmp_path):
+    honest = learn(problem=Above(), instances=Instances({"a": np.random.default_rng(0).uniform(1, 2, 240)}))
+    assert pacopt.verify(honest.save(tmp_path / "honest")).passed
+    table = replace(honest.table, provenance={**honest.table.provenance, "known_minimum": False})
+    certificate = certify(table, honest.certificate.design)
+    forged = replace(
+        honest, table=table, certificate=certificate, provenance={**honest.provenance, "known_minimum": False}
+    )
+    result = pacopt.verify(forged.save(tmp_path / "forged"))
+    assert "says otherwise than the class of the problem whether its minimum is known" in str(result)

@@ -1,0 +1,86 @@
+"""Whether the files beside a certificate and its table belong to them, and which of them are not there."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
+from pacopt.runs.files import read_json
+from pacopt.support.arrays import load_npz
+from pacopt.support.values import marked_hyper
+
+#: The base class of a problem that states its minimum, by its name: nothing of JAX is imported here.
+KNOWN_MINIMUM = "AbstractKnownMinimum"
+
+
+def misfits(root: Path, table: LossTable, deployed: Any) -> list[str]:
+    """What does not belong to this table and to its deployed hyperparameters."""
+    rules = _test(root, table, deployed) | _instances(root, table) | _code(root, table)
+    return [problem for problem, holds in rules.items() if not holds]
+
+
+def lacking(root: Path, table: LossTable) -> list[str]:
+    """What a run of `learn` usually has and this one has not; whoever deletes it can write the manifest anew."""
+    split = table.origin.split
+    if split is None or not (root / "provenance.json").exists():
+        return []
+    absent = {name: not (root / name).exists() for name in ("instances.npz", "test.npz", "curves.npz")}
+    notes = []
+    if absent["instances.npz"]:
+        notes.append("there is no instances.npz, so no cell can be run again")
+    if absent["test.npz"] and split.test.instances:
+        notes.append(f"there is no test.npz, and the split has {split.test.instances} test instances")
+    if absent["curves.npz"] and not absent["test.npz"] and table.origin.steps:
+        notes.append("there is no curves.npz, and an algorithm that goes step by step has losses on the way")
+    return notes
+
+
+def _test(root: Path, table: LossTable, deployed: Any) -> dict[str, bool]:
+    if not (root / "test.npz").exists():
+        return {"curves.npz is there without test.npz": not (root / "curves.npz").exists()}
+    test, split = LossTable.load(root / "test.npz"), table.origin.split
+    rules = {
+        "test.npz does not start with the deployed hyperparameters": marked_hyper(test.hyper(0)) == deployed,
+        "test.npz does not hold losses on the test split": split is None
+        or test.origin.instances == split.test.fingerprint,
+    }
+    if (root / "curves.npz").exists():
+        curves = load_npz(root / "curves.npz")
+        ends = {name: array.shape[:1] for name, array in curves.items() if array.ndim > 1}
+        rules["curves.npz does not have a line for each row of test.npz"] = set(ends.values()) == {(test.shape[0],)}
+    return rules
+
+
+def _instances(root: Path, table: LossTable) -> dict[str, bool]:
+    if not (root / "instances.npz").exists():
+        return {}
+    instances, split = Instances.load(root / "instances.npz"), table.origin.split
+    wanted = {table.origin.instances} | ({split.train.fingerprint} if split else set())
+    separate = split is None or split.allow_duplicates or len(set(instances.fingerprints)) == len(instances)
+    return {
+        "instances.npz does not hold the instances that the table was made of": wanted == {instances.fingerprint},
+        "instances.npz holds an instance twice, which the ledger denies": separate,
+    }
+
+
+def _code(root: Path, table: LossTable) -> dict[str, bool]:
+    """What is stored of the code can be read, and its classes, if they are imported, are what the provenance says."""
+    if not (root / "code.json").exists():
+        return {"there is no code.json, which a run of learn has": not (root / "provenance.json").exists()}
+    code, _ = read_json(root / "code.json"), load_npz(root / "code.npz")
+    problem = _imported(code.get("problem", {}).get("class", ""))
+    stated = problem is not None and KNOWN_MINIMUM in {base.__name__ for base in problem.__mro__}
+    return {
+        "the provenance says otherwise than the class of the problem whether its minimum is known": problem is None
+        or stated == table.origin.known_minimum
+    }
+
+
+def _imported(name: str) -> type | None:
+    """The class of this name, if its module is imported already."""
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) else None
