@@ -14,9 +14,10 @@ from pacopt.loss_table import LossTable
 def relative(table: LossTable) -> np.ndarray:
     """l / l0, infinite for a run that failed."""
     with np.errstate(all="ignore"):
-        ratio = table.losses / table.starts
-    ratio = np.where((table.starts == 0) & (table.losses == 0), 0.0, ratio)
-    return np.where(np.isfinite(table.losses) & ~np.isnan(ratio), ratio, np.inf)
+        ratio: np.ndarray = table.losses / table.starts
+    ratio[(table.starts == 0) & (table.losses == 0)] = 0.0
+    ratio[~np.isfinite(table.losses) | np.isnan(ratio)] = np.inf
+    return ratio
 
 
 def success(table: LossTable, target: float) -> np.ndarray:
@@ -55,23 +56,36 @@ def largest_posterior_mean(
     if q @ log_e(np.ones(len(q))) <= price:
         return 1.0
 
-    def point(log_nu: float) -> np.ndarray:
-        """Where the derivative of log e is 1 / nu, by Newton's method kept inside a bracket."""
-        goal, low, high = np.exp(-log_nu), np.zeros(len(q)), np.ones(len(q))
-        m = np.full(len(q), 0.5)
-        for _ in range(200):
+    weighted = np.log(w) + wealth
+
+    def slopes(m: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The first and the second derivative of log e at m, for some rows."""
+        with np.errstate(all="ignore"):
             odds = t / (1 - np.outer(m, t))
-            logs = np.log(w) + wealth - n * np.log1p(-np.outer(m, t))
+            logs = weighted[rows] - n * np.log1p(-np.outer(m, t))
             share = np.exp(logs - logs.max(axis=1, keepdims=True))
-            share /= share.sum(axis=1, keepdims=True)
-            first = n * (share * odds).sum(axis=1)
-            second = (share * (n * n + n) * odds**2).sum(axis=1) - first**2
-            low, high = np.where(first < goal, m, low), np.where(first < goal, high, m)
-            step = m + (goal - first) / np.maximum(second, 1e-300)
-            new = np.where((step > low) & (step < high), step, (low + high) / 2)
+            share *= odds / share.sum(axis=1, keepdims=True)
+            first = n * share.sum(axis=1)
+            return first, (n * n + n) * (share * odds).sum(axis=1) - first**2
+
+    everybody = np.arange(len(q))
+    least, most = (slopes(np.full(len(q), end), everybody)[0] for end in (0.0, 1.0))
+
+    def point(log_nu: float) -> np.ndarray:
+        """Where the derivative of log e is 1 / nu, by Newton's method kept inside a bracket; at an end if beyond."""
+        goal, low, high = np.exp(-log_nu), np.zeros(len(q)), np.ones(len(q))
+        m = np.where(most <= goal, 1.0, np.where(least >= goal, 0.0, 0.5))
+        rows = np.flatnonzero(m == 0.5)  # those that still move
+        for _ in range(200):
+            at = m[rows]
+            first, second = slopes(at, rows)
+            low[rows], high[rows] = np.where(first < goal, at, low[rows]), np.where(first < goal, high[rows], at)
+            step = at + (goal - first) / np.maximum(second, 1e-300)
+            new = np.where((step > low[rows]) & (step < high[rows]), step, (low[rows] + high[rows]) / 2)
+            m[rows] = new
             # The value is flat in m, so that the rounding of its derivative does no harm.
-            done, m = bool(np.max(np.abs(new - m)) < 1e-14), new
-            if done:
+            rows = rows[np.abs(new - at) >= 1e-14]
+            if not len(rows):
                 break
         return m
 

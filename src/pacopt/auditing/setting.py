@@ -9,6 +9,9 @@ import numpy as np
 from pacopt.auditing.recomputation import relative, success
 from pacopt.loss_table import LossTable
 
+#: So many scores of a candidate at a time.
+BLOCK = 4096
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -76,8 +79,12 @@ class Setting:
 
     @cached_property
     def wealth(self) -> np.ndarray:
-        """sum_j log(1 - t z_j), one logarithm at a time."""
-        return np.stack([np.log1p(-s * self.z).sum(axis=1) for s in self.t], axis=1)
+        """sum_j log(1 - t z_j), one logarithm at a time, in blocks that fit into a cache."""
+        sums = np.zeros((len(self.z), len(self.t)))
+        for first in range(0, self.z.shape[1], BLOCK):
+            for row, z in enumerate(self.z[:, first : first + BLOCK]):
+                sums[row] += np.log1p(-np.outer(self.t, z)).sum(axis=1)
+        return sums
 
     @cached_property
     def good(self) -> np.ndarray:
