@@ -446,3 +446,34 @@ def test_a_figure_or_variant_that_is_none_is_a_mistake_of_the_user(arguments, hi
     assert answer.returncode == 2
     assert hint in " ".join(answer.stderr.split())
     assert "Traceback" not in answer.stderr
+
+
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("verify", LONG), ("report", LONG), ("learn", LONG), ("demo", "--out", LONG), ("demo", "--out", "/proc/x")],
+)
+def test_a_place_that_no_file_system_has_is_a_mistake_and_is_said_before_anything_runs(arguments, tmp_path):
+    answer = pacopt(*arguments, "--json", cwd=tmp_path)
+    assert answer.returncode == 2
+    assert "Traceback" not in answer.stderr
+    assert "split" not in answer.stderr, "nothing was run"
+    assert len(answer.stderr) < 1000
+    assert "error" in json.loads(answer.stdout)
+
+
+def test_what_cannot_be_printed_or_run_is_said_in_a_line(tmp_path):
+    with open("/dev/full", "w") as full:
+        answer = subprocess.run([PACOPT, "plan"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert answer.returncode in (2, 3)
+    assert "No space left on device" in answer.stderr
+    assert "Traceback" not in answer.stderr
+    environment = os.environ | {"JAX_PLATFORMS": "nowhere"}
+    nowhere = subprocess.run(
+        [PACOPT, "demo"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert nowhere.returncode == 2
+    assert "Unable to initialize backend 'nowhere'" in nowhere.stderr
+    assert "Traceback" not in nowhere.stderr

@@ -148,3 +148,16 @@ def test_a_plan_answers_what_was_asked():
 def test_what_makes_no_sense_is_refused(wrong, named):
     with pytest.raises(DesignError, match=named):
         make_plan(**wrong)
+
+
+def test_nobody_is_promised_what_a_thousand_million_instances_would_not_do():
+    plan = make_plan(success=1 - 1e-15)
+    assert not plan.possible
+    assert plan.split is None
+    assert "needs more than 1,000,000,000 training instances" in plan.answers[0]
+
+
+def test_where_a_success_cannot_be_attained_the_split_does_not_lower_what_can():
+    plan = make_plan(instances=300, success=0.999)
+    assert not plan.possible
+    assert plan.split == recommended_split(300)

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from pacopt._version import __version__
-from pacopt.app.console import Output
+from pacopt.app.console import Output, shortened
 from pacopt.app.stopping import INTERRUPTED, begin
 from pacopt.errors import PacoptError
 from pacopt.support.interrupts import noted
@@ -28,6 +28,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
+#: What JAX says of a platform that is not there; JAX_PLATFORMS names it.
+NO_PLATFORM = "Unable to initialize backend"
 #: So many cells are run again if somebody gives the code and no number.
 CELLS = 20
 
@@ -61,10 +63,11 @@ def demo(
 ) -> None:
     """Learn heavy-ball on the paper's random quadratics, certify it, save the run with its report, and verify it."""
     from pacopt.app.presenting import learned_document, learned_view
-    from pacopt.app.workplace import free
+    from pacopt.app.workplace import check_writable, free
     from pacopt.verification import verify as check
 
     output = Output(json, quiet)
+    check_writable(out)
     with output.busy() as progress:
         from pacopt.app.demo import run_demo
 
@@ -261,6 +264,12 @@ def _explained(error: BaseException, output: Output) -> int:
         Output().log(f"{type(error).__name__}: {error}")
         parts = dict(zip(("found", "needed", "why", "remedy"), error.args, strict=True))
         output.document({"error": {"type": type(error).__name__, **parts}})
+        return 2
+    if isinstance(error, OSError) or NO_PLATFORM in str(error):
+        found = shortened(str(error).splitlines()[0])
+        Output().log(f"{type(error).__name__}: {found}")
+        with suppress(OSError):  # it may be the disk behind stdout that is full
+            output.document({"error": {"type": type(error).__name__, "found": found}})
         return 2
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1

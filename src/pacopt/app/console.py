@@ -22,6 +22,11 @@ PAUSE = 10.0
 STAGES = {"prior": "search on the prior split", "train": "training split", "test": "test split"}
 
 
+def shortened(text: str, most: int = 300) -> str:
+    """A text that may hold a path of thousands of characters, with its middle left out."""
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """Where words go: nowhere if quiet, and if a machine listens one JSON document is all that stdout gets."""

@@ -16,6 +16,8 @@ from pacopt.support.arrays import digest
 
 #: What is appended to the name of a run while it is under way.
 SUFFIX = ".unfinished"
+#: Bytes in the name of a run.
+LONGEST = 220
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,27 @@ def new_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
                 write_json(place.unfinished / "job.json", dict(belongs))
                 return place
     except OSError as error:
-        raise StorageError(
-            f"{out} cannot be written: {error}.", "A run needs a place.", "", "Choose another with --out."
-        ) from error
+        raise _unwritable(out, error) from error
+
+
+def check_writable(out: Path) -> None:
+    """Refuse a place where no run can be made before anything runs."""
+    probe = Workplace(free(out)).unfinished
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{out} cannot be written: {error.strerror or error}.",
+        "A run needs a place where directories can be made.",
+        "",
+        "Choose another with --out.",
+    )
 
 
 def resumed_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
@@ -126,6 +146,13 @@ def free(out: Path) -> Path:
     """This path, or the first of those with -2, -3, ... behind its name, where nothing is yet."""
     if not out.name or out.name == "..":
         raise StorageError(f"{str(out)!r} was given.", "A run needs a name.", "", "Use --out runs/mine, for example.")
+    if len(os.fsencode(out.name)) > LONGEST:
+        raise StorageError(
+            f"The name {out.name[:40]}... has {len(os.fsencode(out.name))} bytes.",
+            f"The name of a run has at most {LONGEST}.",
+            "While it is made, more is appended to it, and file systems know 255.",
+            "Choose a shorter one with --out.",
+        )
     return next(
         run for run in _numbered(out) if not (os.path.lexists(run) or os.path.lexists(Workplace(run).unfinished))
     )

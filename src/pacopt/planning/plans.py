@@ -18,7 +18,7 @@ from pacopt.planning.sizes import (
 )
 from pacopt.support.numbers import is_real
 from pacopt.support.rounding import down, up
-from pacopt.support.sizes import Sizes, recommended_split
+from pacopt.support.sizes import CEILING, Sizes, recommended_split
 
 #: For the tables: success probabilities, numbers of instances, and of runs that fail.
 LEVELS = (0.9, 0.95, 0.99, 0.999)
@@ -84,10 +84,12 @@ def make_plan(
         needs.append(needed_for_risk(risk, mean, variation, confidence))
         answers.append(_answer(f"A mean ratio of {risk!r}", needs[-1], f"if it truly is {mean!r}"))
     needed = max((need for need in needs if need is not None), default=None)
-    possible = None not in needs
+    possible = None not in needs and (needed is None or needed <= CEILING)
     parts = None
     if instances is not None:
         parts = recommended_split(instances, success)
+        if success is not None and certifiable_success(parts.train, confidence, failure_rate) < success:
+            parts = recommended_split(instances)  # a larger part for the search would only lower what can be certified
         certified = certifiable_success(parts.train, confidence, failure_rate)
         expected = predicted_risk(mean, variation, parts.train, confidence)
         answers += [
@@ -128,6 +130,8 @@ def make_plan(
 def _answer(claim: str, needed: int | None, condition: str) -> str:
     if needed is None:
         return f"{claim} cannot be certified with any number of instances {condition}."
+    if needed > CEILING:
+        return f"{claim} needs more than {CEILING:,} training instances, {condition}, and nobody has so many."
     return f"{claim} needs {needed:,} training instances, {condition}."
 
 
