@@ -259,7 +259,7 @@ def _refuse_overlap(parts: Mapping[str, Instances], rows: Mapping[str, np.ndarra
     """Refuse equal rows of which nobody has said that they are separate draws."""
     remedy = (
         "If they are copies of one draw, remove the copies. If they are separate draws, keep all of them and say so "
-        "with allow_duplicates=True: removing separate draws voids the certificate."
+        "with split(..., allow_duplicates=True): removing separate draws voids the certificate."
     )
     marks, number, group = parts["train"].fingerprints, rows["train"], parts["train"].codes
     order = np.argsort(marks, kind="stable")

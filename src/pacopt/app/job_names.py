@@ -153,7 +153,9 @@ class Lookup:
                 return None
             return split(instances, **table, seed=self.job.top["seed"])
         except PacoptError as error:
-            self.note("split", f"{error}".replace("allow_duplicates=True", "[split] allow_duplicates = true"))
+            declared = "[split] allow_duplicates = true"
+            said = f"{error}".replace("split(..., allow_duplicates=True)", declared)
+            self.note("split", said.replace("allow_duplicates=True", declared))
             return None
 
     def truncation(self) -> Truncation | None:
