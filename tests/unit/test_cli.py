@@ -477,3 +477,46 @@ def test_what_cannot_be_printed_or_run_is_said_in_a_line(tmp_path):
     assert nowhere.returncode == 2
     assert "Unable to initialize backend 'nowhere'" in nowhere.stderr
     assert "Traceback" not in nowhere.stderr
+
+
+ENGINE = """
+import os, signal
+import pacopt
+
+calls = 0
+
+
+class Damped(pacopt.AbstractCellEngine):
+    space = {"damping": pacopt.Interval(0.05, 1.5)}
+
+    def run(self, hyper, instance, seed):
+        global calls
+        calls += 1
+        if calls == int(os.environ.get("STOP_AT", 0)):
+            os.kill(os.getpid(), signal.SIGINT)
+        x = float(instance["a"])
+        for _ in range(3):
+            x = x - hyper["damping"] * float(instance["slope"]) * x
+        return pacopt.Run(loss=x * x, start_loss=float(instance["a"]) ** 2, x=x, start=float(instance["a"]))
+"""
+
+
+def test_an_engine_of_ones_own_is_learned_resumed_verified_and_drawn_by_a_job(tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "data.npz", a=rng.uniform(1, 2, 400), slope=rng.uniform(0.5, 1.5, 400))
+    (tmp_path / "my_engine.py").write_text(ENGINE)
+    (tmp_path / "job.toml").write_text(
+        'engine = "my_engine:Damped"\ninstances = "data.npz"\ncandidates = 16\n'
+        "[split]\nprior = 20\ntrain = 350\ntest = 30\n[domain]\ndamping = [0.1, 1.2]\n"
+    )
+    stopped = pacopt("learn", cwd=tmp_path, STOP_AT="3000")
+    assert stopped.returncode == 130, stopped.stderr
+    assert "finished tiles are kept in runs/job.unfinished" in stopped.stderr
+    resumed = pacopt("learn", "--resume", "--json", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert "Going on with" in resumed.stderr
+    assert 0.1 <= json.loads(resumed.stdout)["hyper"]["damping"] <= 1.2
+    assert (tmp_path / "runs" / "job" / "report.html").exists()
+    checked = pacopt("verify", "runs/job", "--rerun", "5", "--job", "job.toml", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+    assert "cells of the table were run again; all agree" in " ".join(checked.stdout.split())

@@ -150,12 +150,13 @@ def test_the_example_runs_and_every_key_of_a_job_stands_in_it(folder):
 def test_what_is_commented_out_in_the_example_can_be_switched_on_with_the_values_shown(folder):
     text = (folder / "job.toml").read_text()
     on = re.sub(r"^# (?=[a-z_]+ = |\[absolute\])", "", text, flags=re.MULTILINE)
-    for absent in ('shared = "shared.npz"', 'groups = "user"'):  # the example's problem shares nothing and has no users
+    # The example's problem shares nothing, has no users, and is no engine.
+    for absent in ('shared = "shared.npz"', 'groups = "user"', 'engine = "my_problem:Solver"'):
         on = on.replace(absent, f"# {absent}")
     (folder / "changed.toml").write_text(on)
     prepared = prepare_job(folder / "changed.toml")
     assert prepared.truncation.second_moment == 500.0
-    assert prepared.success.__name__ == "solved"
+    assert prepared.code["success"].__name__ == "solved"
     plain, _ = read_job(folder / "job.toml")
     full, _ = read_job(folder / "changed.toml")
     values = {key: value for key, value in full.top.items() if key not in ("success", "curvature")}
@@ -217,7 +218,7 @@ def test_code_that_fails_while_it_runs_is_a_mistake_of_the_job_with_its_place(fo
     ],
 )
 def test_a_problem_is_a_class_with_its_shared_data_or_an_object_or_built_in(folder, changes, kind, fields):
-    problem = prepare_job(changed(folder, *changes)).problem
+    problem = prepare_job(changed(folder, *changes)).code["problem"]
     assert type(problem).__name__ == kind
     assert {name: getattr(problem, name) for name in fields} == fields
 
@@ -253,7 +254,8 @@ def test_a_prior_of_your_own_replaces_the_search(folder):
 MISTAKES = {
     "groups that are a matrix": ([("instances", '"users.npz"'), ("groups", '"user"')], "groups", "of shape (6, 2)"),
     "groups that are not there": ([("groups", '"user"')], "groups", "there is no array 'user' among the instances"),
-    "an engine as a problem": ([("problem", '"my_own:Loop"')], "problem", "in Python: pacopt.learn(engine, split)"),
+    "an engine as a problem": ([("problem", '"my_own:Loop"')], "problem", 'write engine = "my_own:Loop"'),
+    "an engine beside an algorithm": ([("engine", '"my_own:Loop"')], "algorithm", "an engine knows how it runs"),
     "a misspelt key": ([("steps", 20), ("confidence", 0.9), "\n[splitt]\n"], "splitt", "did you mean 'split'?"),
     "a key of a table at the top": ([("seed", "0\ntrain = 5")], "train", "it stands in [split]"),
     "a key of the top in a table": (

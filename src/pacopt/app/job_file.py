@@ -67,6 +67,7 @@ TOP = {
     "algorithm": Key('a text: "module:Name", or the name of a built-in algorithm', _text, MANDATORY),
     "instances": Key("the name of an npz file", _text, MANDATORY),
     "steps": Key("a whole number, at least 1 and below 2^31", _counted(STEPS), MANDATORY),
+    "engine": Key('a text: "module:Name" of an engine, in place of problem, algorithm and steps', _reference),
     "groups": Key("the name of the array that tells which rows belong together", _text),
     "shared": Key("the name of an npz file with the fields of the problem", _text),
     "confidence": Key("a number between 0 and 1, neither of them", _between, 0.99),
@@ -82,6 +83,8 @@ TOP = {
     "precision": Key('"float64" or "float32"', lambda value: value in ("float64", "float32"), "float64"),
     "seed": Key("a whole number from 0 to 2^31 - 1", lambda value: is_whole(value) and value < 2**31, 0),
 }
+#: What an engine knows by itself.
+OF_AN_ENGINE = ("problem", "algorithm", "steps", "shared", "success", "curvature", "precision")
 TABLES = {
     "split": {
         "prior": Key("a number of instances", is_whole, MANDATORY),
@@ -130,7 +133,7 @@ def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
         for name in content
         if name not in known
     ]
-    top = _values(content, TOP, "", mistakes)
+    top = _top(content, mistakes)
     tables = {}
     for name, keys in TABLES.items():
         if name not in content:
@@ -197,6 +200,16 @@ def _values(
         else:
             values[name] = content[name]
     return values
+
+
+def _top(content: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, Any]:
+    """The values at the top. An engine stands for everything that says how a run goes."""
+    if "engine" not in content:
+        return _values(content, TOP, "", mistakes)
+    surplus = [name for name in OF_AN_ENGINE if name in content]
+    mistakes.extend(Mistake(name, "an engine knows how it runs; leave it out, or leave out engine") for name in surplus)
+    known = {name: key for name, key in TOP.items() if name not in OF_AN_ENGINE}
+    return _values(content, known, "", mistakes) | dict.fromkeys(OF_AN_ENGINE)
 
 
 def _elsewhere(name: str) -> str:

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import traceback
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,8 @@ class Lookup:
         if isinstance(found, base):
             self.note("shared", f"{reference} is made already; name its class to have it made with these fields")
             return None
-        if isinstance(found, AbstractEngine) or (isinstance(found, type) and issubclass(found, AbstractEngine)):
-            self.note(key, f"{reference} is an engine, which a job cannot run; in Python: pacopt.learn(engine, split)")
+        if base is not AbstractEngine and _is_engine(found):
+            self.note(key, f'{reference} is an engine; write engine = "{reference}" in place of problem and algorithm')
             return None
         if not (isinstance(found, type) and issubclass(found, base)):
             self.note(key, f"{reference} is {_kind(found)}; it is derived from pacopt.{base.__name__}")
@@ -82,7 +82,7 @@ class Lookup:
         return self._instance(key, found, arrays)
 
     def _instance(self, key: str, kind: type, arrays: Mapping[str, np.ndarray]) -> Any:
-        known = {field.name: field for field in fields(kind)}
+        known = {field.name: field for field in fields(kind)} if is_dataclass(kind) else {}
         lacking = [
             name
             for name, field in known.items()
@@ -179,6 +179,10 @@ def concrete(module: Any, base: type) -> dict[str, type]:
         for name, value in found.items()
         if isinstance(value, type) and issubclass(value, base) and not inspect.isabstract(value)
     }
+
+
+def _is_engine(value: Any) -> bool:
+    return isinstance(value, AbstractEngine) or (isinstance(value, type) and issubclass(value, AbstractEngine))
 
 
 def _kind(value: Any) -> str:

@@ -17,6 +17,7 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.app.job_file import Job, Mistake, read_job, refuse
 from pacopt.app.job_names import Lookup, concrete
 from pacopt.bounds.absolute import Truncation
+from pacopt.engines.base import AbstractEngine
 from pacopt.engines.description import described
 from pacopt.engines.traced.nesting import flat_space
 from pacopt.errors import JobError, PacoptError, suggest
@@ -37,10 +38,9 @@ class Prepared:
     """A job with everything that it names; nothing was run yet."""
 
     job: Job
-    problem: AbstractProblem
-    algorithm: AbstractAlgorithm
+    #: problem, algorithm and success, or an engine, by these names.
+    code: Mapping[str, Any]
     split: Split
-    success: Any
     prior: Any
     truncation: Truncation | None
     sources: Mapping[str, str]
@@ -53,7 +53,7 @@ class Prepared:
         parts = {part: getattr(self.split, part).fingerprint for part in ("prior", "train", "test")}
         data = {
             "the content of the instances": digest(parts),
-            "the content of shared": described(self.problem)["fields"],
+            "the content of shared": described(self.code.get("engine") or self.code["problem"])["fields"],
         }
         return {**self.job.top, **tables, **domain, **data, **self.sources}
 
@@ -62,21 +62,16 @@ class Prepared:
         top = self.job.top
         with _own_failures(self.job):
             learned = learn(
-                self.problem,
-                self.algorithm,
-                self.split,
-                steps=top["steps"],
+                *self._parts(),
+                **self._settings(),
                 prior=self.prior,
                 target_ratio=top["target_ratio"],
                 min_success=top["min_success"],
                 confidence=top["confidence"],
                 quantile_level=top["quantile_level"],
                 truncation=self.truncation,
-                success=self.success,
-                curvature=top["curvature"],
                 racing=top["racing"],
                 replicates=top["replicates"],
-                dtype=np.dtype(top["precision"]),
                 seed=top["seed"],
                 checkpoint=checkpoint,
                 progress=progress,
@@ -84,43 +79,67 @@ class Prepared:
         about = {"text": self.job.text, "sources": dict(self.sources), "belongs": digest(self.fingerprints)}
         return replace(learned, provenance={**learned.provenance, "job": about})
 
+    def _parts(self) -> tuple[Any, ...]:
+        """What runs, and on what."""
+        if "engine" in self.code:
+            return self.code["engine"], self.split
+        return self.code["problem"], self.code["algorithm"], self.split
+
+    def _settings(self) -> dict[str, Any]:
+        """How it runs; an engine knows by itself."""
+        top = self.job.top
+        if "engine" in self.code:
+            return {}
+        return {
+            "steps": top["steps"],
+            "success": self.code["success"],
+            "curvature": top["curvature"],
+            "dtype": np.dtype(top["precision"]),
+        }
+
 
 def prepare_code(path: str | Path) -> dict[str, Any]:
-    """Problem, algorithm and success criterion of a job, without its instances."""
+    """Problem, algorithm and success criterion of a job, or its engine, without its instances."""
     job, mistakes = read_job(path)
-    problem, algorithm, success = _code(Lookup(job, mistakes))
+    code = _code(Lookup(job, mistakes))
     refuse(job, mistakes)
-    return {"problem": problem, "algorithm": algorithm, "success": success}
+    return code
 
 
-def _code(parts: Lookup) -> tuple[Any, Any, Any]:
+def _code(parts: Lookup) -> dict[str, Any]:
     folder = str(parts.job.path.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)  # code stands beside the job
-    problem = parts.made("problem", AbstractProblem, concrete(problems, AbstractProblem), parts.arrays("shared") or {})
-    algorithm = parts.made("algorithm", AbstractAlgorithm, concrete(algorithms, AbstractAlgorithm), {})
-    return problem, algorithm, parts.named("success")
+    if parts.job.top["engine"] is not None:
+        return {"engine": parts.made("engine", AbstractEngine, {}, {})}
+    shared = parts.arrays("shared") or {}
+    return {
+        "problem": parts.made("problem", AbstractProblem, concrete(problems, AbstractProblem), shared),
+        "algorithm": parts.made("algorithm", AbstractAlgorithm, concrete(algorithms, AbstractAlgorithm), {}),
+        "success": parts.named("success"),
+    }
 
 
 def prepare_job(path: str | Path) -> Prepared:
     """A job with all that it names; every mistake in it, and in what it names, is said in one error."""
     job, mistakes = read_job(path)
     parts = Lookup(job, mistakes)
-    problem, algorithm, success = _code(parts)
+    code = _code(parts)
     prior = parts.named("prior")
-    if algorithm is not None:
+    searched = code.get("algorithm") or code.get("engine")
+    if searched is not None:
+        known = searched.space if isinstance(searched, AbstractEngine) else flat_space(searched)
         for name in job.domain:
-            known = flat_space(algorithm)
             if name not in known:
                 hint = suggest(name, known)
                 mistakes.append(
-                    Mistake(f"domain.{name}", f"{type(algorithm).__name__} has no such hyperparameter; {hint}")
+                    Mistake(f"domain.{name}", f"{type(searched).__name__} has no such hyperparameter; {hint}")
                 )
     divided = parts.split()
     truncation = parts.truncation()
     refuse(job, mistakes)
     search = Search(job.domain, candidates=job.top["candidates"])
-    return Prepared(job, problem, algorithm, divided, success, prior or search, truncation, _sources())
+    return Prepared(job, code, divided, prior or search, truncation, _sources())
 
 
 def _own(file: str) -> bool:

@@ -45,7 +45,7 @@ class Cell(eqx.Module):
     algorithm: AbstractAlgorithm
     steps: int = eqx.field(static=True)
     at: tuple[int, ...] = eqx.field(static=True)
-    success: Predicate | None = eqx.field(static=True)
+    predicate: Predicate | None = eqx.field(static=True)
     #: Hyperparameters that are choices, which a run knows while it is traced.
     chosen: tuple[tuple[str, Any], ...] = eqx.field(static=True, default=())
 
@@ -95,7 +95,7 @@ class Cell(eqx.Module):
         state = jax.tree.map(jnp.asarray, algorithm.init(start, hyper, objective, *keys(0)))
         state, losses = (self._final if self.at == (self.steps,) else self._recorded)(state, step, keys, loss_at)
         x = self.algorithm.read(state)
-        success = True if self.success is None else self.success(x, instance)
+        success = True if self.predicate is None else self.predicate(x, instance)
         return x, Outcome(*self._above_minimum(losses, start_loss, instance), jnp.asarray(success))
 
     def _final(self, state: State, step: Step, keys: Keys, loss_at: LossAt) -> tuple[State, Float[Array, "1"]]:

@@ -211,9 +211,9 @@ def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> li
     _refuse_change(f"{type(algorithm).__name__}.step", "the state it was given", state, after)
     point = shape(AlgorithmError, algorithm.read, state)
     _refuse_change(f"{type(algorithm).__name__}.read", "a point like the start", x, point)
-    if cell.success is not None:
+    if cell.predicate is not None:
         with _explained(ProblemError, "The success predicate", instance):
-            verdict = shape_of(cell.success, x, instance, dtype=dtype, name="the success predicate")
+            verdict = shape_of(cell.predicate, x, instance, dtype=dtype, name="the success predicate")
         if getattr(verdict, "shape", None) != () or verdict.dtype != np.bool_:
             raise ProblemError(
                 f"The success predicate returns {_describe(verdict)}.",

@@ -20,7 +20,7 @@ def provenance(
     about: dict[str, Any] = {
         "algorithm": described(cell.algorithm),
         "candidates": candidates_hash(candidates),
-        "criterion": criterion(cell.success),
+        "criterion": criterion(cell.predicate),
         "fields": {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in instances.fields.items()},
         "instances": instances.fingerprint,
         "known_minimum": isinstance(cell.problem, AbstractKnownMinimum),
@@ -29,7 +29,7 @@ def provenance(
         "problem": described(cell.problem),
         "recorded_steps": list(cell.at),
         "steps": cell.steps,
-        "success": predicate_hash(cell.success),
+        "success": predicate_hash(cell.predicate),
         "versions": {"jax": jax.__version__, "numpy": np.__version__, "pacopt": __version__},
     }
     if cell.random:

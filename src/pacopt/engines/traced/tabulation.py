@@ -196,7 +196,7 @@ class Tabulation:
         losses, start = cut(outcome.losses).astype(np.float64), start[first : first + width]
         for step in range(losses.shape[2]):
             refuse_bad_losses(losses[:, :, step], start, first_instance=first)
-        success = None if self.cell.success is None else cut(outcome.success)
+        success = None if self.cell.predicate is None else cut(outcome.success)
         return Tile(table_key, first, losses, start, success, int(cut(outcome.clamped).sum()))
 
 
