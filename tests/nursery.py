@@ -23,7 +23,7 @@ import pacopt.app.demo
 import pacopt.app.job_parts
 import pacopt.app.presenting
 from pacopt.app.cli import main
-from pacopt.report.page import _vega
+from pacopt.report.script import vega
 
 
 def children(channel):
@@ -76,7 +76,7 @@ def run(request):
 if __name__ == "__main__":
     for name in pacopt.__all__:  # lazily imported, by whoever needs them first
         getattr(pacopt, name)
-    _vega()  # takes as long as JAX
+    vega()  # takes as long as JAX
     nursery = sys.modules["__main__"]  # which code in a child replaces
     with socket.socket(fileno=int(sys.argv[1])) as channel:
         for request, descriptors in children(channel):

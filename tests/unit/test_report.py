@@ -21,7 +21,7 @@ from pacopt.app.presenting import learned_view
 from pacopt.claims import Risk, Success, shared_out, standard_claims
 from pacopt.errors import StorageError
 from pacopt.learned import load_run
-from pacopt.report import REPORT, page, report_problem, write_report
+from pacopt.report import REPORT, page, report_problem, script, write_report
 from pacopt.report.candidates import Candidates
 from pacopt.report.figures import Axis
 from pacopt.report.seal import sealed
@@ -476,7 +476,7 @@ def test_a_run_is_kept_if_its_report_cannot_be_drawn(tmp_path, monkeypatch):
     def fail():
         raise RuntimeError("no bundle")
 
-    monkeypatch.setattr(page, "_vega", fail)
+    monkeypatch.setattr(page, "vega", fail)
     with pytest.warns(UserWarning, match=r"The run is saved.*RuntimeError: no bundle.*pacopt report"):
         directory = reports.learned("one candidate").save(tmp_path / "run")
     assert not (directory / REPORT).exists()
@@ -516,14 +516,28 @@ def test_the_script_that_draws_is_made_in_another_process_and_where_there_is_non
     """Making it lets nothing else run in its process for more than a second, not even what handles Ctrl-C."""
     said = run_fresh("""
         import sys
-        from pacopt.report.page import _vega
+        from pacopt.report.script import _made
 
-        elsewhere = _vega()
+        elsewhere = _made()
         print("vl_convert" in sys.modules)
         sys.executable = "/nowhere"
-        print(_vega.__wrapped__() == elsewhere, "vl_convert" in sys.modules, len(elsewhere) > 500_000)
+        print(_made() == elsewhere, "vl_convert" in sys.modules, len(elsewhere) > 500_000)
     """)
     assert said.split() == ["False", "True", "True", "True"]
+
+
+def test_the_script_is_kept_and_one_that_was_altered_is_made_again(monkeypatch, tmp_path):
+    made = []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(script, "_made", lambda: made.append(1) or "draw();\n")
+    for _ in range(2):
+        assert script.vega.__wrapped__() == "draw();\n"
+    assert len(made) == 1
+    script.kept_at().write_text(script.kept_at().read_text().replace("draw", "drew"))
+    assert script.vega.__wrapped__() == "draw();\n"
+    assert len(made) == 2
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    assert script.vega.__wrapped__() == "draw();\n"
 
 
 def test_a_table_of_ones_own_has_no_code_to_run_and_shows_its_hyperparameters():

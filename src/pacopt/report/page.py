@@ -7,9 +7,6 @@ a run, nobody has to wait for it.
 import json
 import os
 import secrets
-import subprocess
-import sys
-from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -18,12 +15,10 @@ from typing import Any
 
 from pacopt.certificate import Certificate
 from pacopt.errors import StorageError
+from pacopt.report.script import vega
 from pacopt.report.seal import REPORT, certificate_meta, sealed, statement_element
 from pacopt.report.source import Reportable, reported
 from pacopt.runs.files import checked_path
-
-#: What the page asks of the script that draws: one name.
-EMBED = "window.vegaEmbed = vegaEmbed;"
 
 
 def report_html(learned: Reportable | Certificate) -> str:
@@ -72,7 +67,7 @@ def report_html(learned: Reportable | Certificate) -> str:
         meta=Markup(certificate_meta(certificate)),
         statement=Markup(statement_element(certificate)),
         style=Markup(_text("style.css")),
-        vega=Markup(_vega()),
+        vega=Markup(vega()),
         script=Markup(_text("page.js")),
         specs=Markup(_json(specs)),
         picks=Markup(_json({"headings": choices.headings, "picks": [asdict(pick) for pick in choices.picks]})),
@@ -117,20 +112,3 @@ def _template() -> Any:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_text("page.html.j2"))
-
-
-@cache
-def _vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script: 0.9 MB, for which vl-convert takes 1.7 s once in a process.
-
-    In that time it lets no other Python code run, not even what handles Ctrl-C; so a process of its own does it.
-    """
-    code = f"import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle({EMBED!r}).encode())"
-    with suppress(OSError, ValueError, subprocess.SubprocessError):  # where no process can be started, go on here
-        command = [sys.executable, "-P", "-c", code]
-        answer = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=True)
-        return answer.stdout.decode()
-    import vl_convert
-
-    bundle: str = vl_convert.javascript_bundle(EMBED)
-    return bundle
