@@ -74,7 +74,7 @@ class Comparison:
                 name=name,
                 hyper=table.hyper(i),
                 mean=float(z[i].mean()),
-                median=float(np.median(z[i])),
+                median=float(np.quantile(z[i], 0.5, method="inverted_cdf")),  # as the quantiles beside it
                 # Order statistics: between two of them, one of which may be infinite, nothing is interpolated.
                 quantiles={level: float(np.quantile(ratios[i], level, method="inverted_cdf")) for level in LEVELS},
                 success=float(success[i].mean()),

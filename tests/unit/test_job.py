@@ -100,6 +100,9 @@ def folder(tmp_path_factory):
     np.savez(place / "shared.npz", matrix=np.eye(12)[:, :4], weight=np.array(0.5))
     np.savez(place / "surplus.npz", matrix=np.eye(12)[:, :4], wieght=np.array(0.5))
     np.savez(place / "ragged.npz", A=np.ones((5, 2)), b=np.ones(4))
+    holes = np.ones((30, 12))
+    holes[[7, 9], 3] = np.nan
+    np.savez(place / "holes.npz", A=np.ones((30, 12, 10)), b=holes)
     np.savez(place / "users.npz", b=rng.normal(size=(6, 12)), user=np.full((6, 2), 1))
     np.savez(place / "twice.npz", A=np.ones((1400, 12, 10)), b=np.ones((1400, 12)))
     np.savez(place / "few.npz", b=rng.normal(size=(2, 12)))
@@ -252,6 +255,7 @@ def test_a_prior_of_your_own_replaces_the_search(folder):
 
 
 MISTAKES = {
+    "holes in the data": ([("instances", '"holes.npz"')], "instances", "row 7 of 'b' holds NaN and so do 1 more"),
     "groups that are a matrix": ([("instances", '"users.npz"'), ("groups", '"user"')], "groups", "of shape (6, 2)"),
     "groups that are not there": ([("groups", '"user"')], "groups", "there is no array 'user' among the instances"),
     "an engine as a problem": ([("problem", '"my_own:Loop"')], "problem", 'write engine = "my_own:Loop"'),

@@ -136,6 +136,12 @@ class Lookup:
             self.note("groups", f"there is no array {groups!r} among the instances; {suggest(groups, arrays)}")
             return None
         labels = None if groups is None else arrays.pop(groups)
+        for name, array in arrays.items():
+            bad = _rows_with_nan(array)
+            if bad:
+                more = f" and so do {len(bad) - 1} more" if len(bad) > 1 else ""
+                remedy = "correct or remove them; for what is missing, add a field with a mask"
+                self.note("instances", f"row {bad[0]} of {name!r} holds NaN{more}; {remedy}")
         key = "instances"
         try:
             instances = Instances(arrays)
@@ -183,6 +189,13 @@ def concrete(module: Any, base: type) -> dict[str, type]:
 
 def _is_engine(value: Any) -> bool:
     return isinstance(value, AbstractEngine) or (isinstance(value, type) and issubclass(value, AbstractEngine))
+
+
+def _rows_with_nan(array: np.ndarray) -> list[int]:
+    if array.dtype.kind not in "fc" or not array.ndim or not array.size:
+        return []
+    rows: list[int] = np.flatnonzero(np.isnan(array).reshape(len(array), -1).any(axis=1)).tolist()
+    return rows
 
 
 def _kind(value: Any) -> str:
