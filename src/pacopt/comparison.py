@@ -197,7 +197,7 @@ class Curves:
         start, columns = table.start, table.columns
         recorded = [LossTable(losses[:, :, k], start, columns=columns).safeguarded() for k in range(len(steps))]
         z = np.stack(recorded, axis=2)
-        low, median, high = np.quantile(z, [0.1, 0.5, 0.9], axis=1)
+        low, median, high = np.quantile(z, [0.1, 0.5, 0.9], axis=1, method="inverted_cdf")
         return Curves(
             tuple(names), frozen(np.asarray(steps)), *(frozen(each) for each in (z.mean(axis=1), median, low, high))
         )

@@ -109,7 +109,7 @@ def demo():
 def example():
     with tempfile.TemporaryDirectory() as place:
         prepared = prepare_job(write_example(Path(place) / "job.toml")[0])
-        return prepared.code["problem"], prepared.split.train, 5, 0.95
+        return prepared.code.problem, prepared.split.train, 5, 0.95
 
 
 @cache

@@ -159,7 +159,7 @@ def test_what_is_commented_out_in_the_example_can_be_switched_on_with_the_values
     (folder / "changed.toml").write_text(on)
     prepared = prepare_job(folder / "changed.toml")
     assert prepared.truncation.second_moment == 500.0
-    assert prepared.code["success"].__name__ == "solved"
+    assert prepared.code.success.__name__ == "solved"
     plain, _ = read_job(folder / "job.toml")
     full, _ = read_job(folder / "changed.toml")
     values = {key: value for key, value in full.top.items() if key not in ("success", "curvature")}
@@ -221,7 +221,7 @@ def test_code_that_fails_while_it_runs_is_a_mistake_of_the_job_with_its_place(fo
     ],
 )
 def test_a_problem_is_a_class_with_its_shared_data_or_an_object_or_built_in(folder, changes, kind, fields):
-    problem = prepare_job(changed(folder, *changes)).code["problem"]
+    problem = prepare_job(changed(folder, *changes)).code.problem
     assert type(problem).__name__ == kind
     assert {name: getattr(problem, name) for name in fields} == fields
 
@@ -244,8 +244,8 @@ def test_a_job_whose_shared_data_or_own_code_changed_is_another_one(folder):
 
 def test_the_code_of_a_job_can_be_had_without_its_instances(folder):
     code = prepare_code(changed(folder, ("instances", '"gone.npz"'), ("success", '"my_problem:solved"')))
-    assert [type(code["problem"]).__name__, type(code["algorithm"]).__name__] == ["LeastSquares", "HeavyBall"]
-    assert code["success"].__name__ == "solved"
+    assert [type(code.problem).__name__, type(code.algorithm).__name__] == ["LeastSquares", "HeavyBall"]
+    assert code.success.__name__ == "solved"
 
 
 def test_a_prior_of_your_own_replaces_the_search(folder):

@@ -282,7 +282,7 @@ def test_learned_beats_the_textbook_which_beats_nothing():
     row = comparison["learned"]
     ratios = (1 - row.hyper["step_size"] * parts(train=1000, test=1000).test.fields["a"]) ** 10
     assert row.mean == pytest.approx(np.minimum(ratios, 1).mean())
-    assert row.median == pytest.approx(np.median(np.minimum(ratios, 1)))
+    assert row.median == pytest.approx(np.sort(ratios)[499])
     assert row.success == np.mean(ratios <= 1)
     assert row.quantiles == {
         q: pytest.approx(np.sort(ratios)[int(1000 * q) - 1]) for q in (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)

@@ -4,6 +4,7 @@ Exit codes: 0 done; 1 the answer is no (a run that is not verified, a claim that
 user; 3 an error that nobody expected; 130 interrupted.
 """
 
+import errno
 import sys
 import traceback
 from contextlib import suppress
@@ -145,7 +146,7 @@ def verify(
         if job is not None:
             from pacopt.app.job_parts import prepare_code
 
-            code, rerun = prepare_code(job), rerun or CELLS
+            code, rerun = prepare_code(job)._asdict(), rerun or CELLS
         verification = check(run, rerun=rerun, seed=seed, **code)
     output.say(f"{verification}")
     output.document({"passed": verification.passed} | asdict(verification))
@@ -270,7 +271,7 @@ def _explained(error: BaseException, output: Output) -> int:
         Output().log(f"{type(error).__name__}: {found}")
         with suppress(OSError):  # it may be the disk behind stdout that is full
             output.document({"error": {"type": type(error).__name__, "found": found}})
-        return 2
+        return 3 if getattr(error, "errno", None) == errno.ENOSPC else 2
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
         if code not in (0, 1):  # Ctrl-C, or words on the command line that typer has explained already

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,13 +33,25 @@ from pacopt.support.arrays import digest
 LIBRARY, HERE = sysconfig.get_path("stdlib"), Path(__file__).parent
 
 
+class OwnCode(NamedTuple):
+    """What a job names of somebody's code: problem, algorithm and success criterion, or an engine."""
+
+    problem: Any = None
+    algorithm: Any = None
+    success: Any = None
+    engine: Any = None
+
+    def parts(self, split: Split) -> tuple[Any, Any, Any]:
+        """What `learn` is given: problem, algorithm and split, or engine and split."""
+        return (self.problem, self.algorithm, split) if self.engine is None else (self.engine, split, None)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """A job with everything that it names; nothing was run yet."""
 
     job: Job
-    #: problem, algorithm and success, or an engine, by these names.
-    code: Mapping[str, Any]
+    code: OwnCode
     split: Split
     prior: Any
     truncation: Truncation | None
@@ -53,7 +65,7 @@ class Prepared:
         parts = {part: getattr(self.split, part).fingerprint for part in ("prior", "train", "test")}
         data = {
             "the content of the instances": digest(parts),
-            "the content of shared": described(self.code.get("engine") or self.code["problem"])["fields"],
+            "the content of shared": described(self.code.engine or self.code.problem)["fields"],
         }
         return {**self.job.top, **tables, **domain, **data, **self.sources}
 
@@ -62,8 +74,11 @@ class Prepared:
         top = self.job.top
         with _own_failures(self.job):
             learned = learn(
-                *self._parts(),
-                **self._settings(),
+                *self.code.parts(self.split),
+                steps=top["steps"],
+                success=self.code.success,
+                curvature=top["curvature"],
+                dtype=None if top["precision"] is None else np.dtype(top["precision"]),
                 prior=self.prior,
                 target_ratio=top["target_ratio"],
                 min_success=top["min_success"],
@@ -79,26 +94,8 @@ class Prepared:
         about = {"text": self.job.text, "sources": dict(self.sources), "belongs": digest(self.fingerprints)}
         return replace(learned, provenance={**learned.provenance, "job": about})
 
-    def _parts(self) -> tuple[Any, ...]:
-        """What runs, and on what."""
-        if "engine" in self.code:
-            return self.code["engine"], self.split
-        return self.code["problem"], self.code["algorithm"], self.split
 
-    def _settings(self) -> dict[str, Any]:
-        """How it runs; an engine knows by itself."""
-        top = self.job.top
-        if "engine" in self.code:
-            return {}
-        return {
-            "steps": top["steps"],
-            "success": self.code["success"],
-            "curvature": top["curvature"],
-            "dtype": np.dtype(top["precision"]),
-        }
-
-
-def prepare_code(path: str | Path) -> dict[str, Any]:
+def prepare_code(path: str | Path) -> OwnCode:
     """Problem, algorithm and success criterion of a job, or its engine, without its instances."""
     job, mistakes = read_job(path)
     code = _code(Lookup(job, mistakes))
@@ -106,18 +103,18 @@ def prepare_code(path: str | Path) -> dict[str, Any]:
     return code
 
 
-def _code(parts: Lookup) -> dict[str, Any]:
+def _code(parts: Lookup) -> OwnCode:
     folder = str(parts.job.path.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)  # code stands beside the job
     if parts.job.top["engine"] is not None:
-        return {"engine": parts.made("engine", AbstractEngine, {}, {})}
+        return OwnCode(engine=parts.made("engine", AbstractEngine, {}, {}))
     shared = parts.arrays("shared") or {}
-    return {
-        "problem": parts.made("problem", AbstractProblem, concrete(problems, AbstractProblem), shared),
-        "algorithm": parts.made("algorithm", AbstractAlgorithm, concrete(algorithms, AbstractAlgorithm), {}),
-        "success": parts.named("success"),
-    }
+    return OwnCode(
+        parts.made("problem", AbstractProblem, concrete(problems, AbstractProblem), shared),
+        parts.made("algorithm", AbstractAlgorithm, concrete(algorithms, AbstractAlgorithm), {}),
+        parts.named("success"),
+    )
 
 
 def prepare_job(path: str | Path) -> Prepared:
@@ -126,7 +123,7 @@ def prepare_job(path: str | Path) -> Prepared:
     parts = Lookup(job, mistakes)
     code = _code(parts)
     prior = parts.named("prior")
-    searched = code.get("algorithm") or code.get("engine")
+    searched = code.algorithm or code.engine
     if searched is not None:
         known = searched.space if isinstance(searched, AbstractEngine) else flat_space(searched)
         for name in job.domain:
