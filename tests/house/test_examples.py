@@ -21,8 +21,8 @@ SAYS = {
 }
 
 
-#: Two algorithms on a problem that tests/cases.py has too; what the page of the reproduction does by the command.
-LONG = dict.fromkeys(("logistic_regression", "sucker_ochs_2023_figure_4"), pytest.mark.slow)
+#: Two algorithms on a problem that tests/cases.py has too; what the README shows; what the page of the reproduction does by the command.
+LONG = dict.fromkeys(("logistic_regression", "own_problem", "sucker_ochs_2023_figure_4"), pytest.mark.slow)
 PATHS = [pytest.param(path, marks=LONG.get(path.stem, ()), id=path.stem) for path in sorted(EXAMPLES.rglob("*.py"))]
 
 

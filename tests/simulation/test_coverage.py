@@ -28,6 +28,7 @@ def test_twice_the_nominal_rate_is_noticed_and_the_nominal_rate_is_not(epsilon):
     assert not plausible(round(2 * epsilon * REPETITIONS[epsilon]), REPETITIONS[epsilon], epsilon)
 
 
+@pytest.mark.slow  # a small part of what `make coverage` does
 def test_whole_certificates_fail_no_more_often_than_they_say():
     """With weights from a prior split, as `learn` gives them."""
     rng, false = np.random.default_rng(1), 0

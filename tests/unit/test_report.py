@@ -512,6 +512,7 @@ def test_drawing_needs_no_jax():
     assert run_fresh(code) == "set()\n"
 
 
+@pytest.mark.slow  # it is made twice here, and once in every run of the tests
 def test_the_script_that_draws_is_made_in_another_process_and_where_there_is_none_in_this_one():
     """Making it lets nothing else run in its process for more than a second, not even what handles Ctrl-C."""
     said = run_fresh("""
