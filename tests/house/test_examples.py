@@ -21,7 +21,7 @@ SAYS = {
 }
 
 
-#: Two algorithms on a problem that tests/cases.py has too; what the README shows; what the page of the reproduction does by the command.
+#: Two algorithms on a problem that tests/cases.py has too; what the README shows; what a page does by a command.
 LONG = dict.fromkeys(("logistic_regression", "own_problem", "sucker_ochs_2023_figure_4"), pytest.mark.slow)
 PATHS = [pytest.param(path, marks=LONG.get(path.stem, ()), id=path.stem) for path in sorted(EXAMPLES.rglob("*.py"))]
 
