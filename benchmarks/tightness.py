@@ -75,7 +75,7 @@ def one_seed(seed, sizes, draw):
             }
         estimate = plug_in_bound(train, epsilon=EPSILON)
         chosen = table(fresh, train.hyper(int(estimate.weights.argmax())))
-        true = np.where(chosen.succeeded(), chosen.losses, 0).sum() / chosen.succeeded().sum()
+        true = np.where(chosen.reached(), chosen.losses, 0).sum() / chosen.reached().sum()
         results["plug-in (no guarantee)", n] = {"deployed risk": estimate.value / true}
     return results
 

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from pacopt import LossTable
+from pacopt import DiscreteMeasure, LossTable, bounds
+from pacopt.design import default_t_grid
 from pacopt.errors import StorageError, TableError
+from pacopt.papers import plug_in_bound
 
 
 def test_a_table_is_made_of_plain_arrays():
@@ -118,3 +120,18 @@ def test_a_part_of_a_table_keeps_cells_candidates_and_starts_together(rows, colu
             assert np.array_equal(part.losses[i, j], whole.losses[row, column], equal_nan=True)
             assert part.success[i, j] == whole.success[row, column]
             assert part.missing[i, j] == whole.missing[row, column]
+
+
+def test_verdicts_of_ones_own_do_not_enter_bounds_that_condition_on_where_losses_ended():
+    """They need l <= r l0 on the set they condition on, and a predicate may call a success what ended above that."""
+    rng = np.random.default_rng(0)
+    plain = LossTable(losses=rng.uniform(0, 3, (4, 60)), start=np.ones(60))
+    judged = LossTable(losses=plain.losses, start=plain.start, success=~plain.reached())
+    prior = DiscreteMeasure.uniform(plain.candidates)
+    betting = bounds.ConditionalBetting(default_t_grid(), 0.5)
+    ours, theirs = (betting.for_candidates(table, prior, 0.1) for table in (judged, plain))
+    np.testing.assert_array_equal(ours, theirs)
+    ours, theirs = (bounds.SelfNormalised(0.5).statistics(table) for table in (judged, plain))
+    np.testing.assert_array_equal(ours, theirs)
+    assert plug_in_bound(judged).value == plug_in_bound(plain).value
+    assert not np.array_equal(judged.succeeded(), plain.succeeded()), "they are what counts as success"

@@ -80,11 +80,11 @@ def convergence_probability(
     for k, level in enumerate(levels):
         result = published(law, prior, train, success=float(level), candidates=CANDIDATES, seed=seed)
         found.append(result)
-        successes.append(engine.table(result.hyper, test).succeeded()[0])
+        successes.append(engine.table(result.hyper, test).reached()[0])
         if k % EVERY == 0:
-            initial = engine.table(_initial(law, float(level), seed), pool).succeeded()
+            initial = engine.table(_initial(law, float(level), seed), pool).reached()
             filtered[float(level)] = _passed_but_below(initial, float(level))
-            p = engine.table(result.table.candidates, pool).succeeded().mean(axis=1)
+            p = engine.table(result.table.candidates, pool).reached().mean(axis=1)
             admitted[float(level)] = float(np.mean(_below(p, float(level), len(pool))))
     success = np.array(successes)
     frequencies, counts = success[:, sets].mean(axis=2), success.sum(axis=1).astype(np.float64)

@@ -42,7 +42,7 @@ def plug_in_bound(
     0.
     """
     n = table.shape[1]
-    success = table.succeeded()
+    success = table.reached()
     p = success.mean(axis=1)
     if not p.any():
         raise TableError(

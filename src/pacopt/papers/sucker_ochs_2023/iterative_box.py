@@ -86,9 +86,9 @@ class IterativeBox:
 
     def _retained(self, first: LossTable, second: LossTable, epsilon: float) -> np.ndarray:
         """The heaviest 75 % of those that succeed often enough, as row numbers."""
-        if not first.succeeded().any():
+        if not first.reached().any():
             return np.empty(0, dtype=int)
         weights = plug_in_bound(first, epsilon=epsilon).weights
-        able = np.flatnonzero(second.succeeded().mean(axis=1) >= self.success)
+        able = np.flatnonzero(second.reached().mean(axis=1) >= self.success)
         heaviest = able[np.argsort(-weights[able], kind="stable")]
         return heaviest[: ceil(self.keep * len(able))]
