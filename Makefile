@@ -41,7 +41,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.stochastic
 
-# What is too long for every commit, to be run before an issue is called resolved: an hour on two cores.
+# What is too long for every commit, to be run before an issue is called resolved: more than an hour on two cores.
 slow: coverage
 	ANNOTATIONS=1 XLA_FLAGS=--xla_backend_optimization_level=3 $(BIN)/python -m pytest -n 2 -m 'slow or not slow'
 	$(BIN)/python tests/faults/interruptions.py 300

@@ -28,6 +28,7 @@ MODULES = [info.name for info in pkgutil.walk_packages(pacopt.__path__, "pacopt.
 def test_a_page_runs_as_printed(page, tmp_path, monkeypatch, capsys):
     """A block with a title is a file, other Python is run, and so is every line of shell that begins with pacopt."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # a script finds modules beside it
     text = page.read_text()
     script = ModuleType(page.stem)  # a page is a script: its classes can be found again by name
     monkeypatch.setitem(sys.modules, page.stem, script)
