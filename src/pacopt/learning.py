@@ -17,11 +17,13 @@ from pacopt.learned import Learned
 from pacopt.problems.base import AbstractProblem
 from pacopt.splits import Split, refuse_repeats
 from pacopt.stages.asking import check_flag, engine_and_split, seeding_of
+from pacopt.stages.course import Course, expected_runs
 from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter
 from pacopt.stages.refusals import TrainingGuard, checked_seed
-from pacopt.stages.running import StageProgress, Stages, described_machine
+from pacopt.stages.running import Stages, described_machine
 from pacopt.stages.weighing import Prior, default_prior, described_prior, weighed
 from pacopt.support.interrupts import heed, heeded
+from pacopt.support.progress import StageProgress, shown
 
 
 @heeded()
@@ -45,7 +47,7 @@ def learn(
     dtype: npt.DTypeLike | None = None,
     seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
-    progress: StageProgress | None = None,
+    progress: StageProgress | bool | None = True,
 ) -> Learned:
     """Hyperparameters for this stream of problems, with a certificate for the next instance.
 
@@ -65,7 +67,9 @@ def learn(
     beside the standard ones, which then have smaller shares of the failure probability. With `racing`, hopeless
     candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs of each instance are
     averaged; statements are then about a run with a fresh seed. Everything is determined by `seed`. In the directory
-    `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped.
+    `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped. On a
+    terminal and in a notebook a bar shows how far it is, unless `progress` is False; a function in its place is called
+    with the name of a stage and its numbers of finished and of all runs.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)
@@ -83,54 +87,62 @@ def learn(
     seeding = seeding_of(engine, parts, seed, replicates)
     parts = parts if seeding is None else parts.drawn(root=seeding.root, replicates=seeding.replicates)
     made = standard_claims(quantile_level=quantile_level, truncation=truncation)
-    stages = Stages(
-        engine=engine,
-        split=parts,
-        seeding=seeding,
-        target_ratio=float(target_ratio),
-        claims=shared_out((*made, *claims)) if claims else made,
-        epsilon=1 - float(confidence),
-        progress=progress,
-        store=checked_checkpoint(checkpoint),
-    )
-    engine.seen(parts.train[:1])  # refuses what can be refused before anything runs
-    refuse_repeats(parts, engine.seen)
-    stages.refuse_unreachable(wanted, 1.0)
-    standard = engine.standard(parts.prior, curvature)
-    if curvature is not None and standard.curvature is None:
-        raise EngineError(
-            f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",
-            "It is for the textbook's hyperparameters of an algorithm in JAX.",
-            "What is ignored would be taken for something that matters.",
-            "Leave it out.",
+    with shown(progress) as told:
+        course = Course(told)
+        stages = Stages(
+            engine=engine,
+            split=parts,
+            seeding=seeding,
+            target_ratio=float(target_ratio),
+            claims=shared_out((*made, *claims)) if claims else made,
+            epsilon=1 - float(confidence),
+            course=course,
+            store=checked_checkpoint(checkpoint),
         )
+        with course.stage("begin"):
+            engine.seen(parts.train[:1])  # refuses what can be refused before anything runs
+            refuse_repeats(parts, engine.seen)
+            stages.refuse_unreachable(wanted, 1.0)
+            standard = engine.standard(parts.prior, curvature)
+        if curvature is not None and standard.curvature is None:
+            raise EngineError(
+                f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",
+                "It is for the textbook's hyperparameters of an algorithm in JAX.",
+                "What is ignored would be taken for something that matters.",
+                "Leave it out.",
+            )
 
-    trials = stages.trials(TrainingGuard(parts, engine.seen), wanted, standard.hyper, seed)
-    chosen = default_prior(engine) if prior is None else prior
-    measure = weighed(chosen, trials)
-    stages.refuse_unreachable(wanted, float(measure.weights.max()))
-    design = stages.design(measure, trials)
+        trials = stages.trials(TrainingGuard(parts, engine.seen), wanted, standard.hyper, seed)
+        chosen = default_prior(engine) if prior is None else prior
+        course.expect(**expected_runs(chosen, trials, len(parts.prior) * replicates, len(parts.train) * replicates))
+        measure = weighed(chosen, trials)
+        stages.refuse_unreachable(wanted, float(measure.weights.max()))
+        design = stages.design(measure, trials)
+        course.over("prior")
 
-    heed()
-    # From here on the design is fixed, and the training instances are looked at.
-    mu_L = standard.curvature
-    given = None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None}
-    table = stages.training_table(design, racing=racing, curvature=given)
-    heed()
-    certificate = certify(
-        table, design, confidence=confidence, min_success=wanted, allow_duplicates=parts.allow_duplicates
-    )
-    heed()
-    deployed = table.hyper(certificate.deployed.index)
-    test, curves = evaluated(engine, compared(table, measure, deployed, standard.hyper), parts.test)
-    about = {
-        **table.provenance,
-        "confidence": float(confidence),
-        "seed": seed,
-        "textbook": number_of(table, standard.hyper),
-        **described_prior(chosen, trials),
-        **described_machine(table),
-    }
-    if engine.random:
-        about["seeds_matter"] = seeds_matter(engine, deployed, parts.train, seed)
-    return Learned(certificate, table, test, curves, engine, parts.train, about)
+        heed()
+        # From here on the design is fixed, and the training instances are looked at.
+        mu_L = standard.curvature
+        given = None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None}
+        table = stages.training_table(design, racing=racing, curvature=given)
+        course.over("train")
+        heed()
+        with course.stage("certify"):
+            certificate = certify(
+                table, design, confidence=confidence, min_success=wanted, allow_duplicates=parts.allow_duplicates
+            )
+        heed()
+        deployed = table.hyper(certificate.deployed.index)
+        with course.stage("test"):
+            test, curves = evaluated(engine, compared(table, measure, deployed, standard.hyper), parts.test)
+        about = {
+            **table.provenance,
+            "confidence": float(confidence),
+            "seed": seed,
+            "textbook": number_of(table, standard.hyper),
+            **described_prior(chosen, trials),
+            **described_machine(table),
+        }
+        if engine.random:
+            about["seeds_matter"] = seeds_matter(engine, deployed, parts.train, seed)
+        return Learned(certificate, table, test, curves, engine, parts.train, about)

@@ -70,11 +70,15 @@ def demo(
     output = Output(json, quiet)
     check_writable(out)
     with output.busy() as progress:
+        from pacopt.app.compiled import keep_compiled
         from pacopt.app.demo import run_demo
 
+        keep_compiled()
         learned = run_demo(seed=seed, progress=progress)
+        progress("save", 0, 1)
         place = learned.save(free(out))
         learned = learned.beside(place)  # as it was saved
+        progress("verify", 0, 1)
         verification = check(place)
     output.say("Heavy-ball, 50 steps, on random quadratics with curvatures up to between 1 and 5000.\n")
     output.say(*learned_view(learned, place), f"{verification}")
@@ -107,8 +111,10 @@ def learn(
         output.document({"files": files})
         return
     with output.busy() as progress:
+        from pacopt.app.compiled import keep_compiled
         from pacopt.app.job_run import run_job
 
+        keep_compiled()
         learned, saved = run_job(job, out, output, progress, resume=resume)
     output.say(*learned_view(learned, saved), f"Check it:  pacopt verify {saved}")
     output.document(learned_document(learned, saved))
@@ -142,10 +148,12 @@ def verify(
 
     output = Output(json, quiet)
     code = {}
-    with output.busy():
+    with output.busy("verify" if job is None else "rerun"):
         if job is not None:
+            from pacopt.app.compiled import keep_compiled
             from pacopt.app.job_parts import prepare_code
 
+            keep_compiled()
             code, rerun = prepare_code(job)._asdict(), rerun or CELLS
         verification = check(run, rerun=rerun, seed=seed, **code)
     output.say(f"{verification}")
@@ -158,7 +166,7 @@ def verify(
 def report(run: Run, json: Json = False, quiet: Quiet = False) -> None:
     """Draw the HTML report of a run again."""
     output = Output(json, quiet)
-    with output.busy():
+    with output.busy("report"):
         from pacopt.learned import load_run
         from pacopt.report import write_report
 

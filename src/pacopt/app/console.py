@@ -4,22 +4,16 @@ import json
 import math
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from pacopt.app.stopping import document_written, first_document, stdout_at
 from pacopt.support.interrupts import heed
-
-#: Seconds between two lines about the same stage where there is no terminal.
-PAUSE = 10.0
-#: What the stages of `learn` do.
-STAGES = {"prior": "search on the prior split", "train": "training split", "test": "test split"}
+from pacopt.support.progress import Lines, StageProgress, bar, silent
 
 
 def shortened(text: str, most: int = 300) -> str:
@@ -63,23 +57,19 @@ class Output:
                     document_written()
 
     @contextmanager
-    def busy(self) -> Iterator[Callable[[str, int, int], None]]:
-        """A function that is told of stages and their finished cells; what other code prints goes to stderr."""
+    def busy(self, stage: str = "begin") -> Iterator[StageProgress]:
+        """A function that is told of stages, of which one begins now; what other code prints goes to stderr."""
         with redirect_stdout(sys.stderr), _descriptor_moved():
             if self.quiet:
-                yield lambda stage, done, total: None
+                yield silent
             elif sys.stderr.isatty():
-                with Progress(
-                    TextColumn("{task.description}"),
-                    BarColumn(),
-                    MofNCompleteColumn(),
-                    TimeRemainingColumn(),
-                    console=Console(stderr=True),
-                    transient=True,
-                ) as bars:
-                    yield _Bars(bars, {}, {})
+                with bar() as told:
+                    told(stage, 0, 1)
+                    yield told
             else:
-                yield _Lines(self.log, {}, {}, {})
+                told = Lines(self.log)
+                told(stage, 0, 1)
+                yield told
 
 
 class _Patient:
@@ -122,48 +112,6 @@ def _descriptor_moved() -> Iterator[None]:
                 os.dup2(before, 1)
     finally:
         os.close(before)
-
-
-@dataclass(frozen=True, slots=True)
-class _Bars:
-    """A bar for each stage; a stage that begins again is another round of it."""
-
-    bars: Progress
-    tasks: dict[str, TaskID]
-    rounds: dict[str, int]
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if stage not in self.tasks:
-            self.tasks[stage] = self.bars.add_task(STAGES.get(stage, stage))
-        if self.bars.tasks[self.tasks[stage]].finished:
-            self.rounds[stage] = self.rounds.get(stage, 1) + 1
-            description = f"{STAGES.get(stage, stage)}, round {self.rounds[stage]}"
-            self.bars.reset(self.tasks[stage], description=description)
-        self.bars.update(self.tasks[stage], completed=done, total=total)
-
-
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """A line when a stage begins, when the last one ends, and now and then between; no more than one in ten seconds."""
-
-    log: Callable[[str], None]
-    begun: dict[str, float]
-    said: dict[str, float]
-    rounds: dict[str, int]
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if stage not in self.rounds:
-            self.rounds[stage], self.begun[stage], self.said[stage] = 1, now, -math.inf
-        if now - self.said[stage] >= PAUSE or (stage == "train" and done == total):
-            self.said[stage] = now
-            spent = now - self.begun[stage]
-            left = f", about {spent * (total - done) / done:.0f} s left" if 0 < done < total and spent > 1 else ""
-            number = f", round {self.rounds[stage]}" if self.rounds[stage] > 1 else ""
-            self.log(f"{STAGES.get(stage, stage)}{number}: {done} of {total} runs{left}")
-        if done == total:
-            self.rounds[stage] += 1
-            self.begun[stage] = now
 
 
 def finite(value: Any) -> Any:

@@ -26,8 +26,8 @@ from pacopt.learning import learn
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
 from pacopt.splits import Split
-from pacopt.stages.running import StageProgress
 from pacopt.support.arrays import digest
+from pacopt.support.progress import StageProgress
 
 #: Where Python's own modules are, and pacopt's.
 LIBRARY, HERE = sysconfig.get_path("stdlib"), Path(__file__).parent
@@ -69,7 +69,7 @@ class Prepared:
         }
         return {**self.job.top, **tables, **domain, **data, **self.sources}
 
-    def learn(self, *, checkpoint: Path | None = None, progress: StageProgress | None = None) -> Learned:
+    def learn(self, *, checkpoint: Path | None = None, progress: StageProgress | bool = False) -> Learned:
         """Run the job; the result remembers the file that asked for it."""
         top = self.job.top
         with _own_failures(self.job):

@@ -8,12 +8,12 @@ from pacopt.app.stopping import last_words
 from pacopt.app.workplace import free, interrupted, new_place, resumed_place, saved_run
 from pacopt.learned import Learned
 from pacopt.report import REPORT, write_report
-from pacopt.stages.running import StageProgress
 from pacopt.support.interrupts import heed, noted
+from pacopt.support.progress import StageProgress
 
 
 def run_job(
-    job: Path, out: Path | None, output: Output, progress: StageProgress | None, *, resume: bool
+    job: Path, out: Path | None, output: Output, progress: StageProgress, *, resume: bool
 ) -> tuple[Learned, Path]:
     """What was learned, and where it is saved.
 
@@ -27,26 +27,27 @@ def run_job(
     heed()
     saved = saved_run(out, prepared.fingerprints) if resume and not left else None
     if saved is not None:
-        return _finished(saved, output), saved
+        return _finished(saved, output, progress), saved
     if not resume:
         for other in left:
             output.log(f"Note: {other.unfinished} is left from an interrupted run; --resume would go on with it.")
     return _learned(prepared, job, out, output, progress, resume=resume)
 
 
-def _finished(saved: Path, output: Output) -> Learned:
+def _finished(saved: Path, output: Output, progress: StageProgress) -> Learned:
     """A run that lacks its report at most."""
     learned = Learned.load(saved)
     if (saved / REPORT).exists():
         output.log(f"{saved} is finished: there is nothing to go on with.")
     else:
         output.log(f"{saved} is saved, and only its report was lacking.")
+        progress("report", 0, 1)
         write_report(saved, learned)
     return learned
 
 
 def _learned(
-    prepared: Prepared, job: Path, out: Path, output: Output, progress: StageProgress | None, *, resume: bool
+    prepared: Prepared, job: Path, out: Path, output: Output, progress: StageProgress, *, resume: bool
 ) -> tuple[Learned, Path]:
     place = (resumed_place if resume else new_place)(out, prepared.fingerprints)
     with last_words(lambda: place.left_behind(job)):
@@ -56,6 +57,7 @@ def _learned(
             output.log("No tile was finished yet: starting.")
         try:
             learned = prepared.learn(checkpoint=place.tiles, progress=progress)
+            progress("save", 0, 1)
             saved = learned.save(place.run)
             learned = learned.beside(saved)  # as it was saved
             heed()

@@ -124,6 +124,8 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
     start, finished = np.empty(layout.runs), np.zeros(layout.runs, dtype=bool)
     success: np.ndarray | None = None
     clamped = 0
+    if progress is not None:
+        progress(0, layout.rows * layout.runs)  # before anything is compiled
     for tile in tiles:
         if tile.table_key != table_key:
             raise TableError(

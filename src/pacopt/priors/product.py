@@ -39,6 +39,10 @@ class Product:
     distributions: Mapping[str, Distribution | AbstractSpace]
     candidates: int = 256
 
+    def most(self, trials: Trials) -> tuple[int, int]:
+        """How many points are tried on the prior split, and how many candidates there will be, at most."""
+        return 0, checked_count(self.candidates)
+
     def __call__(self, trials: Trials) -> DiscreteMeasure:
         """Quasi-random points, put through the quantile functions."""
         given = checked_names(self.distributions, trials.domain)

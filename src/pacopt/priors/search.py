@@ -61,17 +61,26 @@ class Search:
             own = {name: reaching(space, standard[name]) for name, space in own.items()}
         return own | given
 
-    def __call__(self, trials: Trials) -> DiscreteMeasure:
-        """Explore, refine, select, weigh."""
-        trials.need_instances()
-        cube = Cube(self.searched(trials))
+    def most(self, trials: Trials) -> tuple[int, int]:
+        """How many points are tried on the prior split, and how many candidates there will be, at most."""
+        cube, (batch, parts, explore, rounds) = Cube(self.searched(trials)), self._plan()
+        tried = min(cube.size, batch * parts * (explore + rounds)) if cube.domain else 0
+        return int(tried), max(1, int(min(tried, self.candidates)))
+
+    def _plan(self) -> tuple[int, int, int, int]:
+        """How many points a batch has, how many batches a round, and how many rounds explore and refine."""
         size = max(LEAST, checked_count(self.candidates))
         explore = checked_count(self.explore, "rounds of exploration")
         rounds = checked_count(self.rounds, "rounds", least=0)
+        parts = min(PARTS, size // LEAST)
+        return -(-size // parts), parts, explore, rounds
+
+    def __call__(self, trials: Trials) -> DiscreteMeasure:
+        """Explore, refine, select, weigh."""
+        trials.need_instances()
+        cube, (batch, parts, explore, rounds) = Cube(self.searched(trials)), self._plan()
         if not cube.domain:
             return DiscreteMeasure({}, np.zeros(1))
-        parts = min(PARTS, size // LEAST)
-        batch = -(-size // parts)
         if cube.size <= batch * parts * (explore + rounds):
             return self._selected(begun(cube, trials, cube.everything(), batch))
         points = spread(batch * parts * explore, cube.dimension, trials.seed)

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from pacopt.support.machine import caches
+
 #: What the page asks of the script: one name.
 EMBED = "window.vegaEmbed = vegaEmbed;"
 
@@ -33,8 +35,7 @@ def vega() -> str:
 
 def kept_at() -> Path:
     """Where the script is kept."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return caches / "pacopt" / f"vega-{version('vl-convert-python')}-{_hash(EMBED)[:8]}.js"
+    return caches() / f"vega-{version('vl-convert-python')}-{_hash(EMBED)[:8]}.js"
 
 
 def _made() -> str:

@@ -20,12 +20,12 @@ def checked_seed(seed: Any, progress: Any) -> int:
     """The seed; what is no seed and no progress is refused."""
     if not is_whole(seed) or seed >= 2**31:
         raise PriorError(f"seed is {seed!r}.", "A seed is a whole number from 0 to 2^31 - 1.", "", "Use seed=0.")
-    if progress is not None and not callable(progress):
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise PriorError(
             f"progress is {progress!r}.",
-            "It is a function of the stage, the cells that are finished, and all cells.",
+            "It is True, False, or a function of the stage, the runs that are finished, and all runs.",
             "",
-            "Leave it out, or pass progress=print.",
+            "Leave it out for a bar where there is a terminal or a notebook; progress=False shows nothing.",
         )
     return int(seed)
 

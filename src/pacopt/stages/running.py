@@ -1,8 +1,8 @@
 """What `learn` does on each part of a split, in this order: look at it, try on prior, fix the design, run train."""
 
 import platform
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,12 +21,10 @@ from pacopt.measure import DiscreteMeasure
 from pacopt.priors.trials import Trials
 from pacopt.sources import Sources
 from pacopt.splits import Split
+from pacopt.stages.course import Course
 from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable
 from pacopt.support.interrupts import heed
 from pacopt.support.machine import cores
-
-#: Called with the name of a stage and its numbers of finished and of all cells.
-StageProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +37,7 @@ class Stages:
     target_ratio: float
     claims: tuple[AbstractClaim, ...]
     epsilon: float
-    progress: StageProgress | None = None
+    course: Course = field(default_factory=Course)
     store: Checkpoint | None = None
 
     def refuse_unreachable(self, wanted: float | None, weight: float) -> None:
@@ -99,8 +97,7 @@ class Stages:
         """The candidates on instances of one part of the split."""
         heed()
         with named(part):
-            progress = None if self.progress is None else partial(self.progress, part)
-            return self.engine.table(candidates, instances, progress, self.store)
+            return self.engine.table(candidates, instances, self.course.table(part), self.store)
 
 
 def described_machine(table: LossTable) -> dict[str, Any]:

@@ -209,7 +209,7 @@ def tabulate(
     """The loss of every candidate on every instance after `steps` steps.
 
     Candidates are given by name, one array for each hyperparameter. `success` is an optional predicate of the final
-    point and the instance; `progress` is called with the numbers of finished and of all cells.
+    point and the instance; `progress` is called with the numbers of finished and of all runs.
 
     The same call gives the same bits on the same machine, with any number of threads and devices. In a table with
     another number of candidates or instances the roundings of single operations may differ, since for each shape the

@@ -1,0 +1,69 @@
+"""What JAX compiles, kept between runs of the command line."""
+
+import hashlib
+import os
+import platform
+import stat
+import warnings
+from contextlib import suppress
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pacopt.support.machine import caches
+
+#: What a user sets to decide on this; then nothing is decided here.
+DECIDED = ("JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE")
+#: Bytes beyond which everything kept is thrown away, to begin anew.
+MOST = 2**28
+PROCESSOR = Path("/proc/cpuinfo")
+
+
+def keep_compiled() -> None:
+    """Let JAX keep compiled code in the user's cache and find it there, where that is safe.
+
+    It is if the processor can be asked what it is, since code for another one may end in a crash; if nobody else can
+    write to the place, since what is kept is executed; and if JAX packs with zlib, whose checksum shows damage: then it
+    compiles again. With the package zstandard it would read damaged code without notice.
+    """
+    place = kept_at()
+    unchecked = find_spec("zstandard") is not None or find_spec("compression") is not None
+    if place is None or unchecked or any(name in os.environ for name in DECIDED) or not _ours(place):
+        return
+    import jax
+
+    warnings.filterwarnings("ignore", message="Error (reading|writing) persistent compilation cache")
+    config: Any = jax.config  # without annotations
+    config.update("jax_compilation_cache_dir", str(place))
+    config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def kept_at() -> Path | None:
+    """Where code for this very processor and this version of JAX is kept; None if nobody knows the processor."""
+    try:
+        lines = PROCESSOR.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    kinds = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part")
+    known = sorted({line for line in lines if line.split(":")[0].strip() in kinds})
+    text = "\n".join([*known, platform.machine(), version("jax"), version("jaxlib")])
+    return caches() / f"compiled-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}" if known else None
+
+
+def _ours(place: Path) -> bool:
+    """Whether the place is there, not too full, and nobody else can write to it."""
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        about = place.stat()
+        if about.st_uid != os.getuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return False
+        entries = [entry for entry in place.iterdir() if entry.is_file()]
+        if sum(entry.stat().st_size for entry in entries) > MOST:
+            for entry in entries:
+                with suppress(OSError):
+                    entry.unlink()
+    except OSError:
+        return False
+    return os.access(place, os.W_OK)
