@@ -387,6 +387,31 @@ def test_data_on_the_problem_is_stored_with_it(tmp_path):
         Learned.load(tmp_path / "run", problem=STREAM.problem)
 
 
+class Built(pacopt.AbstractProblem):
+    """Its constructor asks for something else than its fields."""
+
+    target: np.ndarray
+    scale: float
+
+    def __init__(self, dimension):
+        self.target = np.arange(float(dimension))
+        self.scale = 1.0 / dimension
+
+    def start(self, instance):
+        return jnp.zeros(len(self.target))
+
+    def loss(self, x, instance):
+        return 0.5 * self.scale * instance["a"] * jnp.sum((x - 1.0 - self.target) ** 2)
+
+
+def test_a_problem_with_a_constructor_of_its_own_is_found_again(tmp_path):
+    here = learn(problem=Built(3))
+    again = Learned.load(here.save(tmp_path / "run"))
+    assert again.engine.problem.target.tolist() == [0.0, 1.0, 2.0]
+    assert again.solve({"a": 1.3}).loss == here.solve({"a": 1.3}).loss
+    assert pacopt.verify(tmp_path / "run", rerun=5).passed
+
+
 CODE = """
 import jax.numpy as jnp, numpy as np, pacopt
 class Mine(pacopt.AbstractProblem):

@@ -29,8 +29,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-#: What JAX says of a platform that is not there; JAX_PLATFORMS names it.
-NO_PLATFORM = "Unable to initialize backend"
 #: So many cells are run again if somebody gives the code and no number.
 CELLS = 20
 
@@ -274,7 +272,7 @@ def _explained(error: BaseException, output: Output) -> int:
         parts = dict(zip(("found", "needed", "why", "remedy"), error.args, strict=True))
         output.document({"error": {"type": type(error).__name__, **parts}})
         return 2
-    if isinstance(error, OSError) or NO_PLATFORM in str(error):
+    if isinstance(error, OSError):
         found = shortened(str(error).splitlines()[0])
         Output().log(f"{type(error).__name__}: {found}")
         with suppress(OSError):  # it may be the disk behind stdout that is full

@@ -46,9 +46,10 @@ def described(value: Any) -> dict[str, str]:
 
 def _fields(value: Any) -> dict[str, Any]:
     """What an object is made of: the fields of a dataclass, else its attributes."""
+    others = dict(sorted(vars(value).items())) if hasattr(value, "__dict__") else {}
     if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return dict(sorted(vars(value).items())) if hasattr(value, "__dict__") else {}
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)} | others
+    return others
 
 
 def _is_array(value: Any) -> bool:
@@ -162,11 +163,14 @@ def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base:
     if not (isinstance(found, type) and issubclass(found, base)):
         return None
     own = {key.removeprefix(f"{prefix}."): array for key, array in arrays.items() if key.startswith(f"{prefix}.")}
+    # No constructor is called: it may ask for something else than the fields, which are what a run depends on.
+    value = object.__new__(found)
     try:
-        value = found(**description["fields"], **own)
-    except TypeError:  # its fields have changed, or it has a constructor of its own
+        for field, content in {**description["fields"], **own}.items():
+            object.__setattr__(value, field, content)
+        return value if Code.of(described(value)) == before else None
+    except AttributeError:  # its fields have changed
         return None
-    return value if Code.of(described(value)) == before else None
 
 
 def _plain(content: Any) -> bool:

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
+from pacopt.engines.traced.backend import need_backend
 from pacopt.errors import PrecisionError
 from pacopt.support.values import short, value_of
 
@@ -31,6 +32,7 @@ def precision(dtype: np.dtype[Any]) -> AbstractContextManager[None]:
     The setting belongs to the thread that enters it, so every worker thread enters it for itself; JAX's global
     setting stays as the user left it.
     """
+    need_backend()
     context: AbstractContextManager[None] = jax.enable_x64(dtype == np.float64)
     return context
 

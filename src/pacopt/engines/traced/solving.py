@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from pacopt.engines.solution import Solution
+from pacopt.engines.traced.backend import errors_explained
 from pacopt.engines.traced.cell import Cell, Outcome
 from pacopt.engines.traced.precision import in_precision, precision
 from pacopt.engines.traced.static import divided, united
@@ -23,9 +24,10 @@ def solve(
     with precision(dtype):
         data = {name: in_precision(name, np.asarray(array)[None], dtype)[0] for name, array in instance.items()}
         given = {name: in_precision(name, np.asarray(value)[None], dtype)[0] for name, value in values.items()}
-        start, x, start_loss, outcome = _run(rest, arrays, given, data, words)
-        before, after = float(start_loss), float(outcome.losses[-1])
-        start, x = (jax.tree.map(np.asarray, point) for point in (start, x))
+        with errors_explained("on the instance given"):
+            start, x, start_loss, outcome = _run(rest, arrays, given, data, words)
+            before, after = float(start_loss), float(outcome.losses[-1])
+            start, x = (jax.tree.map(np.asarray, point) for point in (start, x))
     refuse_bad_losses(np.array([[after]]), np.array([before]))
     return Solution.safeguarded(x, start, after, before, cell.steps)
 

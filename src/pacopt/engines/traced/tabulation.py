@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.columns import Columns
 from pacopt.engines.base import Predicate
+from pacopt.engines.traced.backend import errors_explained
 from pacopt.engines.traced.cell import Cell, Outcome
 from pacopt.engines.traced.checks import (
     check_kinds,
@@ -137,6 +138,10 @@ class Tabulation:
         refuse_bad_losses(np.zeros((1, len(start))), start)
         compiled = threading.Event()
 
+        def explained(first: int, position: int) -> Tile:
+            with errors_explained(f"on instances {first} to {first + self.layout.width(first) - 1}"):
+                return solve(first, position)
+
         def solve(first: int, position: int) -> Tile:
             # The first tile compiles for all; the call returns before the tile is finished.
             if position > 0:
@@ -151,14 +156,17 @@ class Tabulation:
                 compiled.set()
             return self._tile(table_key, first, start, jax.tree.map(np.asarray, result))
 
-        return ordered_results(solve, firsts, workers=max(len(devices), cores()))
+        return ordered_results(explained, firsts, workers=max(len(devices), cores()))
 
     def _start_losses(self, rest: Any, arrays: Any) -> tuple[np.ndarray, np.ndarray]:
         """The start losses of all instances, as the problem has them and above a known minimum."""
         count = self.tiling.columns
         size = -(-count // max(1, -(-count * self.tiling.instance_bytes // TILE_BYTES)))
-        parts = [_run_starts(rest, arrays, self._batch(self._columns(first, size))) for first in range(0, count, size)]
-        raw, start = (np.concatenate([np.asarray(part[k]) for part in parts])[:count] for k in (0, 1))
+        with errors_explained("at the starts of the instances", "Leave out instances on which it fails."):
+            parts = [
+                _run_starts(rest, arrays, self._batch(self._columns(first, size))) for first in range(0, count, size)
+            ]
+            raw, start = (np.concatenate([np.asarray(part[k]) for part in parts])[:count] for k in (0, 1))
         return raw, start.astype(np.float64)
 
     def table(self, tiles: Iterable[Tile], progress: Progress | None = None) -> LossTable:
