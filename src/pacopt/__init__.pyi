@@ -43,6 +43,7 @@ from .learned import Learned as Learned
 from .learning import learn as learn
 from .loss_table import LossTable as LossTable
 from .measure import DiscreteMeasure as DiscreteMeasure
+from .monitoring import Monitor as Monitor
 from .priors.trials import Trials as Trials
 from .problems import AbstractKnownMinimum as AbstractKnownMinimum
 from .problems import AbstractProblem as AbstractProblem

@@ -64,6 +64,10 @@ class AssumptionError(PacoptError):
     """A theorem is asked for whose assumptions are not met or not declared."""
 
 
+class MonitorError(PacoptError):
+    """A certificate cannot be watched so, or what a monitor is told is no score of the next instance."""
+
+
 class JobError(PacoptError):
     """A job file does not say what is to be learned."""
 

@@ -1,7 +1,7 @@
 """What `learn` returns: hyperparameters, their certificate, and the means to deploy, store and check them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from pacopt.draws import seed_of
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.restoring import Given, restored_engine
 from pacopt.engines.solution import Solution
-from pacopt.errors import CandidatesError, InstancesError, StorageError, suggest
+from pacopt.errors import CandidatesError, InstancesError, MonitorError, StorageError, suggest
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.monitoring.monitor import Monitor
 from pacopt.provenance import Origin
 from pacopt.runs.files import checked_path, read_json, write_json
 from pacopt.runs.saving import beside, read_files, with_table, write_with_report, writers
@@ -93,15 +94,26 @@ class Learned:
         index = np.random.default_rng(seed).choice(len(weights), p=weights / weights.sum())
         return self.table.hyper(int(index))
 
+    def monitor(
+        self, claims: str | Sequence[str] | None = None, *, every: float | None = None, ever: float | None = None
+    ) -> Monitor:
+        """A monitor that watches the certificate in use: `solve(instance, monitor=...)`, or `monitor.update(...)`."""
+        return Monitor.of(self.certificate, claims, every=every, ever=ever)
+
     def solve(
-        self, instance: Mapping[str, Any], hyper: Mapping[str, Any] | None = None, *, occurrence: int = 0
+        self,
+        instance: Mapping[str, Any],
+        hyper: Mapping[str, Any] | None = None,
+        *,
+        occurrence: int = 0,
+        monitor: Monitor | None = None,
     ) -> Solution:
         """Run the deployed algorithm on one instance, with the safeguard that the certificate speaks of.
 
         The point where the run ended is returned if its loss is finite and at most that of the start, else the start.
         `hyper` may be any of the candidates, as drawn by `sample` or picked from the frontier. A random algorithm gets
         a seed that no training run had, derived from the instance: to run the very same instance again with another
-        one, count its `occurrence`.
+        one, count its `occurrence`. A `monitor` is told how it went; it watches the deployed hyperparameters.
         """
         if self.engine is None:
             raise StorageError(
@@ -120,7 +132,17 @@ class Learned:
             )
         seeding = self.certificate.design.seeding
         root = 0 if seeding is None else seeding.root
-        return self.engine.solve(chosen, checked, seed_of(root, "use", row.fingerprints[0], occurrence))
+        if monitor is not None and hyper is not None:
+            raise MonitorError(
+                "Hyperparameters are given beside a monitor.",
+                "It watches the deployed ones.",
+                "What is certified of one candidate says nothing about the scores of another.",
+                "Leave one of the two out.",
+            )
+        solution = self.engine.solve(chosen, checked, seed_of(root, "use", row.fingerprints[0], occurrence))
+        if monitor is not None:
+            monitor.update(solution)
+        return solution
 
     def save(self, directory: str | os.PathLike[str], *, instances: bool = True) -> Path:
         """Write a run: certificate, tables, provenance; whole or not at all, never over an existing one.

@@ -4,19 +4,16 @@ Exit codes: 0 done; 1 the answer is no (a run that is not verified, a claim that
 user; 3 an error that nobody expected; 130 interrupted.
 """
 
-import errno
 import sys
-import traceback
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pacopt._version import __version__
-from pacopt.app.console import Output, shortened
+from pacopt.app.console import Output
+from pacopt.app.explaining import explained
 from pacopt.app.stopping import INTERRUPTED, begin
-from pacopt.errors import PacoptError
 from pacopt.support.interrupts import noted
 
 app = typer.Typer(
@@ -213,6 +210,42 @@ def plan(
         raise typer.Exit(1)
 
 
+@app.command(
+    epilog="Examples: [bold]pacopt watch runs/job scores.csv[/bold], "
+    "[bold]tail -f log | pacopt watch runs/job - --state watch.json[/bold]"
+)
+def watch(
+    run: Run,
+    scores: Annotated[Path, typer.Argument(help="One score a line, or a CSV file; - for a pipe.", metavar="SCORES")],
+    claim: Annotated[str | None, typer.Option(help="The claim to watch.", show_default="the first")] = None,
+    every: Annotated[
+        float | None, typer.Option(help="Instances to a false alarm, on average.", show_default="100000")
+    ] = None,
+    ever: Annotated[
+        float | None, typer.Option(help="Or the probability that there ever is a false alarm.", show_default=False)
+    ] = None,
+    state: Annotated[Path | None, typer.Option(help="Go on from here, and save here what was gathered.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more lines at the end of the file.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Draw the evidence over time: a .svg, .png or .html file.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Is the certificate still true in use? Exit code 1 at an alarm.
+
+    A score is that of the claim: for the mean, z between 0 and 1 (the final-to-initial ratio, with the safeguard).
+    """
+    from pacopt.app.watching import watch_scores
+
+    output = Output(json, quiet)
+    monitor = watch_scores(
+        run, scores, claim=claim, every=every, ever=ever, state=state, follow=follow, out=out, output=output
+    )
+    output.say(f"{monitor}", *([f"Drawn: {out}"] if out else []))
+    output.document(monitor.summary)
+    if monitor.alarm:
+        raise typer.Exit(1)
+
+
 def _figures(incomplete: str) -> list[str]:
     return [name for name in ("fig1", "fig2", "fig3", "fig4") if name.startswith(incomplete)]
 
@@ -261,30 +294,5 @@ def run() -> int:
     except BaseException as error:
         if noted():  # whatever has become of the interrupt on its way
             return INTERRUPTED
-        return _explained(error, output)
+        return explained(error, output)
     return 0
-
-
-def _explained(error: BaseException, output: Output) -> int:
-    """Say what happened, and give it an exit code."""
-    if isinstance(error, PacoptError):
-        Output().log(f"{type(error).__name__}: {error}")
-        parts = dict(zip(("found", "needed", "why", "remedy"), error.args, strict=True))
-        output.document({"error": {"type": type(error).__name__, **parts}})
-        return 2
-    if isinstance(error, OSError):
-        found = shortened(str(error).splitlines()[0])
-        Output().log(f"{type(error).__name__}: {found}")
-        with suppress(OSError):  # it may be the disk behind stdout that is full
-            output.document({"error": {"type": type(error).__name__, "found": found}})
-        return 3 if getattr(error, "errno", None) == errno.ENOSPC else 2
-    if isinstance(error, SystemExit):
-        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
-        if code not in (0, 1):  # Ctrl-C, or words on the command line that typer has explained already
-            kind = "Interrupted" if code == INTERRUPTED else "UsageError"
-            output.document({"error": {"type": kind, "found": " ".join(sys.argv[1:])}})
-        return code
-    traceback.print_exception(error)
-    with suppress(OSError):  # it may be the disk behind stdout that is full
-        output.document({"error": {"type": type(error).__name__, "found": str(error)}})
-    return 3

@@ -1,7 +1,7 @@
 """A claim: one statement of a certificate, with its share of epsilon, its theorem and its words."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -32,6 +32,18 @@ class Learnt(NamedTuple):
 
     posterior: DiscreteMeasure
     details: dict[str, Any]
+
+
+class Watched(NamedTuple):
+    """How a claim is watched in use: by a score of each run, in [0, 1], whose mean is `most` if the claim holds.
+
+    `score` is a function of where a run ended, without the safeguard, and of where it started; `by_verdict` says that
+    a user's own criterion of success comes in its place.
+    """
+
+    most: float
+    score: Callable[[float, float], float]
+    by_verdict: bool = False
 
 
 class AbstractClaim(ABC):
@@ -107,6 +119,10 @@ class AbstractClaim(ABC):
 
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"] | None:
         """What it bounds, measured on the instances of a table for each candidate; None if that says nothing."""
+        return None
+
+    def watched(self, value: float, design: "Design") -> Watched | None:
+        """How its number is watched in use; None if it cannot be."""
         return None
 
     def ledger(self, design: "Design") -> tuple[Assumption, ...]:

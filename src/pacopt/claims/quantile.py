@@ -1,13 +1,14 @@
 """At least so large a part of the instances ends at or below so much."""
 
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.order_statistics import OrderStatistics
-from pacopt.claims.base import AbstractClaim, Highlight
+from pacopt.claims.base import AbstractClaim, Highlight, Watched
 from pacopt.claims.subject import Subject
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
@@ -51,6 +52,21 @@ class Quantile(AbstractClaim):
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         """The quantile of the instances at hand; an order statistic, since between two of them one may be infinite."""
         return np.asarray(np.quantile(table.outcomes(), self.level, axis=1, method="inverted_cdf"))
+
+    def watched(self, value: float, design: "Design") -> Watched:
+        """By 1 for a run that ends beyond the quantile."""
+        relative = design.score.relative
+
+        def beyond(run_loss: float, start_loss: float) -> float:
+            if not isfinite(run_loss):
+                return 1.0
+            if relative:
+                outcome = run_loss / start_loss if start_loss > 0 else 0.0 if run_loss == 0 else inf
+            else:
+                outcome = run_loss
+            return float(not outcome <= value)
+
+        return Watched(1 - self.level, beyond)
 
     def sentence(self, value: float | None, subject: Subject) -> str:
         """So many per cent of instances end at or below so much."""

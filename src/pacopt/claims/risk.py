@@ -11,7 +11,7 @@ from pacopt.assumptions import Assumption
 from pacopt.bounds.exponential_family import gibbs_posterior
 from pacopt.bounds.mixture import MixtureBetting
 from pacopt.bounds.sums import by_rows
-from pacopt.claims.base import AbstractClaim, Highlight, Learnt
+from pacopt.claims.base import AbstractClaim, Highlight, Learnt, Watched
 from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -73,6 +73,10 @@ class Risk(AbstractClaim):
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         """Means of the score."""
         return design.score.scale * by_rows(table, lambda rows: design.score.of(table, rows).mean(axis=1))
+
+    def watched(self, value: float, design: "Design") -> Watched:
+        """By the score of the design."""
+        return Watched(value / design.score.scale, design.score.of_run)
 
     def ledger(self, design: "Design") -> tuple[Assumption, ...]:
         """What betting needs, and why the score lies in [0, 1]."""

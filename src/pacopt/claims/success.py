@@ -1,13 +1,14 @@
 """A run succeeds with probability at least so much."""
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.success import ClopperPearson, success_counts
-from pacopt.claims.base import AbstractClaim, Highlight
+from pacopt.claims.base import AbstractClaim, Highlight, Watched
 from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
 from pacopt.support.rounding import down, percent
@@ -41,6 +42,15 @@ class Success(AbstractClaim):
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         """Frequencies of success."""
         return success_counts(table, design.target_ratio) / table.shape[1]
+
+    def watched(self, value: float, design: "Design") -> Watched:
+        """By 1 for a run that does not succeed."""
+        relative, target = design.score.relative, design.target_ratio
+
+        def failed(run_loss: float, start_loss: float) -> float:
+            return float(not (isfinite(run_loss) and (not relative or run_loss <= target * start_loss)))
+
+        return Watched(1 - value, failed, by_verdict=True)
 
     def sentence(self, value: float | None, subject: Subject) -> str:
         """It succeeds with probability at least so much."""

@@ -57,6 +57,10 @@ class AbstractScore(ABC):
         """z for some candidates on all instances."""
 
     @abstractmethod
+    def of_run(self, loss: float, start: float) -> float:
+        """z of one run, by its final loss and that at its start."""
+
+    @abstractmethod
     def on_success(self, target_ratio: float) -> float:
         """The largest z of a run that succeeded, meaning that it ended at or below this part of its start."""
 

@@ -68,6 +68,10 @@ class Ranged(AbstractScore):
         z: np.ndarray = np.where(np.isfinite(losses), np.minimum(losses / self.top, 1.0), 1.0)
         return table.averaged(z)
 
+    def of_run(self, loss: float, start: float) -> float:
+        """min(l / top, 1)."""
+        return min(loss / self.top, 1.0) if isfinite(loss) else 1.0
+
     def on_success(self, target_ratio: float) -> float:
         """1: success says nothing about the size of the loss."""
         return 1.0

@@ -1,6 +1,7 @@
 """The final-to-initial ratio, with the safeguard that returns the start unless the run ended at or below it."""
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +47,12 @@ class Ratio(AbstractScore):
     def of(self, table: LossTable, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
         """min(l / l0, 1)."""
         return table.safeguarded(rows)
+
+    def of_run(self, loss: float, start: float) -> float:
+        """min(l / l0, 1)."""
+        if not isfinite(loss) or loss > start:
+            return 1.0
+        return loss / start if start > 0 else 0.0
 
     def on_success(self, target_ratio: float) -> float:
         """The target ratio itself."""

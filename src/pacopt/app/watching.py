@@ -1,0 +1,73 @@
+"""`pacopt watch`: the scores of a file or a pipe, told to a monitor whose state is kept."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from pacopt.app.console import Output
+from pacopt.certificate import Certificate
+from pacopt.errors import MonitorError
+from pacopt.monitoring import Monitor
+from pacopt.monitoring.stream import growing, scores, watch
+from pacopt.report.evidence import draw_evidence
+from pacopt.support.interrupts import heed
+
+
+def watch_scores(
+    run: Path,
+    source: Path,
+    *,
+    claim: str | None,
+    every: float | None,
+    ever: float | None,
+    state: Path | None,
+    follow: bool,
+    out: Path | None,
+    output: Output,
+) -> Monitor:
+    """The monitor of a run after all scores, or after the one that raised an alarm."""
+    certificate = Certificate.load(run)
+    if state is not None and state.exists():
+        if not (claim is None and every is None and ever is None):
+            raise MonitorError(
+                f"--claim, --every or --ever is given beside the state {state}.",
+                "A monitor goes on as it was begun.",
+                "What raises an alarm is fixed before scores are seen.",
+                "Leave them out, or begin with another state.",
+            )
+        monitor = Monitor.load(state, certificate)
+        output.log(f"Going on after {monitor.count} instances.")
+        if monitor.alarm:
+            return monitor
+    else:
+        monitor = Monitor.of(certificate, claim, every=every, ever=ever)
+
+    def kept() -> None:
+        if state is not None:
+            monitor.save(state)
+
+    try:
+        with _opened(source) as file:
+            history = watch(monitor, scores(growing(file, heed) if follow else iter(file)), kept)
+    finally:
+        kept()
+    if out is not None:
+        draw_evidence(out, history.points, monitor.threshold)
+    return monitor
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[TextIO]:
+    if str(source) == "-":
+        yield sys.stdin
+        return
+    try:
+        file = source.open(encoding="utf-8", errors="replace", newline="")
+    except OSError as error:
+        raise MonitorError(
+            f"{source} cannot be read: {error.strerror}.", "A file with scores is needed.", "", "Use - for a pipe."
+        ) from error
+    with file:
+        yield file

@@ -1,0 +1,297 @@
+"""A monitor is told the scores of a certified algorithm in use, and says when chance no longer explains them."""
+
+import json
+import math
+import os
+import secrets
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pacopt.certificate import Certificate
+from pacopt.claims.base import Watched
+from pacopt.engines.solution import Solution
+from pacopt.errors import MonitorError
+from pacopt.monitoring.asking import check_rate, mean_of
+from pacopt.monitoring.evidence import Evidence
+from pacopt.support.arrays import digest
+from pacopt.support.numbers import is_real, is_whole
+
+SCHEMA = "pacopt.monitor/1"
+#: An alarm is raised this much beyond its threshold, which is more than rounding can move evidence.
+ROUNDING = 1e-6
+
+
+class Monitor:
+    """Watches claims of a certificate on instances in use, in their order.
+
+    By default there is on average at most one false alarm in `every` instances (Shiryaev & Roberts); after an alarm,
+    `restart()` begins anew. With `ever` = 0.01, say, in its place, the probability that there is ever a false alarm is
+    at most that (Ville), but a change that comes late takes longer to be noticed. Both presume a certificate that
+    holds, which it does with its confidence. Of several claims each has an equal part of the false alarms.
+
+    An alarm says that the certificate and what it rests on cannot all be true of these instances any more: they come
+    from another distribution, depend on each other, or the certificate was one of the few that are wrong. It does not
+    say which. Look at what changed, collect new instances, and learn again.
+    """
+
+    def __init__(
+        self,
+        watched: Mapping[str, Watched],
+        *,
+        every: float | None = None,
+        ever: float | None = None,
+        certificate: str = "",
+        verdicts: bool = False,
+    ) -> None:
+        if every is None and ever is None:
+            every = 1e5
+        check_rate(every, ever)
+        self._watched, self._every, self._ever = dict(watched), every, ever
+        self._certificate, self._verdicts = certificate, verdicts
+        self._evidence = {name: Evidence.against(each.most) for name, each in watched.items()}
+        self._number, self._count, self._alarms, self._alarm = 0, 0, 0, False
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def of(
+        certificate: Certificate,
+        claims: str | Sequence[str] | None = None,
+        *,
+        every: float | None = None,
+        ever: float | None = None,
+    ) -> "Monitor":
+        """A monitor of one or several claims of a certificate; of its objective if none is named.
+
+        >>> import numpy as np, pacopt
+        >>> ratios = np.random.default_rng(0).beta(1, 20, size=(3, 500))
+        >>> certificate = pacopt.certify(pacopt.LossTable(ratios, np.ones(500)))
+        >>> monitor = Monitor.of(certificate)
+        >>> monitor.update(0.03)
+        False
+        """
+        if not isinstance(certificate, Certificate):
+            raise MonitorError(
+                f"A {type(certificate).__name__} was given.",
+                "A monitor watches the claims of a certificate.",
+                "",
+                "Use learned.monitor(), or pacopt.Monitor.of(learned.certificate).",
+            )
+        design = certificate.design
+        named = [design.objective.name] if claims is None else [claims] if isinstance(claims, str) else list(claims)
+        if not named or len(set(named)) < len(named):
+            raise MonitorError(f"claims is {claims!r}.", "Each claim is watched once.", "", "Leave it out.")
+        watched = {}
+        for name in named:
+            claim, value = design[name], certificate.deployed.values[name]
+            found = None if value is None else claim.watched(value, design)
+            if found is None:
+                raise MonitorError(
+                    f"{claim.shown(value)} is certified for the claim {name!r}.",
+                    "A claim is watched by a score between 0 and 1 of each run, whose mean it bounds.",
+                    "",
+                    "Watch another claim.",
+                )
+            watched[name] = found
+        return Monitor(
+            watched, every=every, ever=ever, certificate=identity(certificate), verdicts=certificate.user_success
+        )
+
+    def update(self, score: "float | Solution | Sequence[float | Solution]", *, number: int | None = None) -> bool:
+        """Take the score of the next instance, or what `solve` returned; whether there is an alarm.
+
+        A score is what the watched claim bounds the mean of: z between 0 and 1 for the mean score, 1 for a run that
+        failed or did not succeed and else 0 for success. A list is one group, whose mean counts. `number` counts
+        instances and grows: one that comes twice or too late is refused. One that was not recorded is left out, which
+        is sound if whether it is recorded does not depend on its score.
+        """
+        runs = score if isinstance(score, list | tuple) else (score,)
+        scores = {name: mean_of([self._score(name, run) for run in runs]) for name in self._watched}
+        with self._lock:
+            if number is not None and (not is_whole(number) or number <= self._number):
+                raise MonitorError(
+                    f"Instance number {number!r} comes after number {self._number}.",
+                    "Instances are numbered from 1 on, and their scores are given in this order, each of them once.",
+                    "Evidence that is counted twice, or in an order that depends on the scores, is none.",
+                    "Leave out what was told already.",
+                )
+            self._number = self._number + 1 if number is None else int(number)
+            self._count += 1
+            for name, z in scores.items():
+                self._evidence[name].add(z)
+            if not self._alarm and self._log_evidence() >= self._log_threshold():
+                self._alarm, self._alarms = True, self._alarms + 1
+            return self._alarm
+
+    def restart(self) -> None:
+        """Go on after an alarm, with no evidence of a change."""
+        with self._lock:
+            if self._ever is not None:
+                raise MonitorError(
+                    f"The monitor promises a false alarm with probability {self._ever} at most, once and for all.",
+                    "It is not started again.",
+                    "Every new start would be a new chance of a false alarm.",
+                    "Use every=... for a monitor that goes on.",
+                )
+            for evidence in self._evidence.values():
+                evidence.restart()
+            self._alarm = False
+
+    @property
+    def alarm(self) -> bool:
+        """Whether there is an alarm, since the last start."""
+        return self._alarm
+
+    @property
+    def evidence(self) -> float:
+        """The evidence of the claim with the most of it; an alarm is raised when it reaches `threshold`."""
+        with self._lock:
+            return math.exp(min(self._log_evidence(), 700.0))
+
+    @property
+    def threshold(self) -> float:
+        """Where an alarm is raised: the mean time to a false one, or 1 over the probability that there ever is one."""
+        return math.exp(self._log_threshold())
+
+    @property
+    def count(self) -> int:
+        """How many instances it was told of."""
+        return self._count
+
+    @property
+    def alarms(self) -> int:
+        """How many alarms there were."""
+        return self._alarms
+
+    @property
+    def watches(self) -> tuple[str, ...]:
+        """The names of the claims."""
+        return tuple(self._watched)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """How things stand, as a JSON value."""
+        return {
+            "alarm": self.alarm,
+            "evidence": self.evidence,
+            "instances": self.count,
+            "threshold": self.threshold,
+        }
+
+    def __str__(self) -> str:
+        told = f"{self._count} instances, evidence {self.evidence:.3g} of {self.threshold:.3g}"
+        if not self._alarm:
+            return f"No alarm: {told}."
+        return (
+            f"ALARM: {told}. The certificate and what it rests on cannot all be true of these instances: they come "
+            "from another distribution, depend on each other, or the certificate is one of the few that are wrong. "
+            "Look at what changed, collect new instances, and learn again."
+        )
+
+    def __repr__(self) -> str:
+        return f"Monitor({', '.join(self._watched)}; {self})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its state as a JSON value."""
+        with self._lock:
+            return {
+                "alarm": self._alarm,
+                "alarms": self._alarms,
+                "certificate": self._certificate,
+                "count": self._count,
+                "ever": self._ever,
+                "every": self._every,
+                "evidence": {name: each.to_dict() for name, each in self._evidence.items()},
+                "number": self._number,
+                "schema": SCHEMA,
+            }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write its state, whole or not at all."""
+        target = Path(path)
+        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+        try:
+            part.write_text(json.dumps(self.to_dict(), sort_keys=True) + "\n", encoding="utf-8")
+            os.replace(part, target)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise MonitorError(
+                f"{target} could not be written: {error}.", "A state needs a place.", "", "Name another."
+            ) from error
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], certificate: Certificate) -> "Monitor":
+        """A monitor that goes on where a saved one stopped; that of another certificate is refused."""
+        try:
+            value = json.loads(Path(path).read_text(encoding="utf-8"))
+            if value["schema"] != SCHEMA:
+                raise ValueError(f"its schema is {value['schema']!r}")
+            if value["certificate"] != identity(certificate):
+                raise MonitorError(
+                    f"{os.fspath(path)} is the state of the monitor of another certificate.",
+                    "Evidence is gathered against the claims of one certificate.",
+                    "It says nothing about those of another.",
+                    "Use the state that was saved for this one, or begin without.",
+                )
+            monitor = Monitor.of(certificate, [*value["evidence"]], every=value["every"], ever=value["ever"])
+            evidence = {name: Evidence.from_dict(each) for name, each in value["evidence"].items()}
+            if any(evidence[name].most != each.most for name, each in monitor._watched.items()):
+                raise ValueError("its claims are others")
+            counts = [value[name] for name in ("number", "count", "alarms")]
+            if not all(map(is_whole, counts)) or not isinstance(value["alarm"], bool):
+                raise ValueError("its counts are no whole numbers")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, MonitorError):
+                raise
+            raise MonitorError(
+                f"{os.fspath(path)} is no state of a monitor: {error}.",
+                "What Monitor.save has written is needed.",
+                "",
+                "Begin without a state.",
+            ) from error
+        monitor._evidence = evidence
+        monitor._number, monitor._count, monitor._alarms = counts
+        monitor._alarm = value["alarm"]
+        return monitor
+
+    def _score(self, name: str, run: Any) -> float:
+        if isinstance(run, Solution):
+            if self._verdicts and self._watched[name].by_verdict:
+                raise MonitorError(
+                    "Success is a verdict of your own, which a solution does not hold.",
+                    "The score is 0 for a run that succeeded and 1 for one that did not.",
+                    "",
+                    "Call update(0) or update(1).",
+                )
+            return self._watched[name].score(run.run_loss, run.start_loss)
+        if not is_real(run) or not 0 <= run <= 1:
+            raise MonitorError(
+                f"The score of an instance is {run!r}.",
+                "A score lies between 0 and 1.",
+                "Evidence is counted by scores for which the certificate bounds the mean.",
+                "Pass what `solve` returned, or z; a run that failed scores 1, one that was not recorded is left out.",
+            )
+        if len(self._watched) > 1:
+            raise MonitorError(
+                f"A number was given, and {', '.join(self._watched)} are watched.",
+                "Each claim has a score of its own.",
+                "",
+                "Pass what `solve` returned, or make one monitor for each claim.",
+            )
+        return float(run)
+
+    def _log_evidence(self) -> float:
+        found = self._evidence.values()
+        return max(each.log_restarting if self._ever is None else each.log_lasting for each in found) - math.log(
+            len(found)
+        )
+
+    def _log_threshold(self) -> float:
+        rate = self._every if self._ever is None else 1 / self._ever
+        return math.log(float(rate or 1.0)) + math.log1p(ROUNDING)
+
+
+def identity(certificate: Certificate) -> str:
+    """A hash of what a certificate says, and not of how many were made before it."""
+    return digest([certificate.design.hash, certificate.table_hash, certificate.confidence, certificate.deployed.index])

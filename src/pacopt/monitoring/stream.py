@@ -1,0 +1,105 @@
+"""Scores as they arrive: lines of a file or of a pipe, each told to a monitor."""
+
+import csv
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from pacopt.errors import MonitorError
+from pacopt.monitoring.monitor import Monitor
+
+#: Seconds between two looks at a file that grows.
+PAUSE = 0.2
+#: So many points of a history are kept at most; then every second one is dropped.
+MOST = 2000
+SCORE, NUMBER = "score", "number"
+
+
+@dataclass(slots=True)
+class History:
+    """How the evidence went: numbers of instances, and logarithms to base 10; thinned out as it grows."""
+
+    points: list[tuple[int, float]] = field(default_factory=list)
+    stride: int = 1
+
+    def add(self, count: int, evidence: float, *, keep: bool) -> None:
+        """The evidence after so many instances, if it is their turn."""
+        if keep or count % self.stride == 0:
+            self.points.append((count, math.log10(max(evidence, 1e-12))))
+        if len(self.points) >= MOST:
+            self.points, self.stride = self.points[::2], 2 * self.stride
+
+
+def watch(
+    monitor: Monitor, lines: Iterator[tuple[int | None, float]], pause: Callable[[], None] = lambda: None
+) -> History:
+    """Tell a monitor all scores, until there is an alarm or no more of them; `pause` is called now and then."""
+    history, said = History(), time.monotonic()
+    for number, score in lines:
+        alarm = monitor.update(score, number=number)
+        history.add(monitor.count, monitor.evidence, keep=alarm)
+        if alarm:
+            break
+        if time.monotonic() - said > 1:
+            said = time.monotonic()
+            pause()
+    return history
+
+
+def scores(lines: Iterator[str]) -> Iterator[tuple[int | None, float]]:
+    """The numbered scores of lines: one number each, or columns under a heading with `score` and, if any, `number`.
+
+    An empty line, or an empty field, is an instance that was not recorded, and is passed over.
+    """
+    columns: list[str] | None = None
+    for count, line in enumerate(lines, start=1):
+        fields = [each.strip() for each in next(csv.reader([line]), [])]
+        if not any(fields) or fields[0].startswith("#"):
+            continue
+        if columns is None:
+            headed = SCORE in fields
+            columns = fields if headed else [SCORE]
+            if headed:
+                continue
+        row = dict(zip(columns, fields, strict=False))
+        if len(fields) != len(columns) or (NUMBER in row and not row[NUMBER].isdecimal()):
+            raise _unreadable(count, line, columns)
+        if not row[SCORE]:
+            continue
+        try:
+            score = float(row[SCORE])
+        except ValueError:
+            raise _unreadable(count, line, columns) from None
+        if not 0 <= score <= 1:
+            raise MonitorError(
+                f"Line {count} has the score {row[SCORE]}.",
+                "A score lies between 0 and 1.",
+                "Evidence is counted by scores for which the certificate bounds the mean.",
+                "Correct it: a run that failed scores 1, and one that was not recorded is left out.",
+            )
+        yield int(row[NUMBER]) if NUMBER in row else None, score
+
+
+def growing(file: TextIO, heed: Callable[[], None]) -> Iterator[str]:
+    """The lines of a file that somebody still writes; it never ends."""
+    kept = ""
+    while True:
+        part = file.readline()
+        kept += part
+        if kept.endswith("\n"):
+            yield kept
+            kept = ""
+        elif not part:
+            heed()
+            time.sleep(PAUSE)
+
+
+def _unreadable(count: int, line: str, columns: list[str]) -> MonitorError:
+    return MonitorError(
+        f"Line {count} is {line.strip()[:60]!r}.",
+        f"Each line has {', '.join(columns)}.",
+        "",
+        "Write one score a line, or columns under a heading with `score` and, if there are any, `number`.",
+    )
