@@ -72,7 +72,13 @@ def test_a_callback_that_raises_on_some_instances_is_a_mistake_that_is_explained
     assert ("Leave out" if at_start else "Return NaN") in error.value.remedy
 
 
-@pytest.mark.parametrize(("used", "answer"), [(True, "was forked after JAX had been used"), (False, "(1, 4)")])
+@pytest.mark.parametrize(
+    ("used", "answer"),
+    [
+        (True, "was forked after JAX had been used"),
+        pytest.param(False, "(1, 4)", marks=pytest.mark.slow),
+    ],
+)
 def test_a_process_that_was_forked_after_jax_was_used_says_so_and_does_not_hang(used, answer, tmp_path):
     script = tmp_path / "forks.py"
     script.write_text(FORK % used)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import jax
 import pytest
 
 from pacopt.app import compiled
@@ -51,12 +52,6 @@ def test_kept_code_gives_the_same_bytes_and_damaged_code_is_compiled_again(tmp_p
     assert run(tmp_path) == [place, table]
 
 
-def test_a_user_who_decides_on_it_is_obeyed(tmp_path):
-    assert run(tmp_path, JAX_ENABLE_COMPILATION_CACHE="false")[0] == "None"
-    assert run(tmp_path, JAX_COMPILATION_CACHE_DIR=str(tmp_path / "mine"))[0] == str(tmp_path / "mine")
-    assert not (tmp_path / "pacopt").exists()
-
-
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -92,3 +87,12 @@ def test_a_place_that_grew_too_large_is_emptied(place, monkeypatch):
     monkeypatch.setattr(compiled, "MOST", 999)
     assert compiled._ours(place)
     assert not list(place.iterdir())
+
+
+@pytest.mark.parametrize("name", compiled.DECIDED)
+def test_a_user_who_decides_on_it_is_obeyed(place, monkeypatch, name):
+    before = jax.config.jax_compilation_cache_dir
+    monkeypatch.setenv(name, "false")
+    compiled.keep_compiled()
+    assert jax.config.jax_compilation_cache_dir == before
+    assert not place.exists()

@@ -2,8 +2,8 @@
 
 import os
 import pty
-import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -67,31 +67,31 @@ def test_nobody_is_told_of_a_whole_that_is_not_known():
     assert calls[0] == ("begin", 0, 1), "something is told before anything is compiled"
 
 
-def in_terminal(code):
-    """What somebody sees of a script on a terminal, and what it prints."""
+@pytest.fixture
+def terminal(monkeypatch):
+    """A function that returns what somebody at a terminal has seen so far."""
     master, slave = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=slave)
-    os.close(slave)
-    seen = b""
-    try:
-        while chunk := os.read(master, 65536):
-            seen += chunk
-    except OSError:  # the other side is closed
-        pass
-    finally:
-        os.close(master)
-    printed = process.communicate(timeout=60)[0]
-    assert process.returncode == 0, seen.decode()
-    return seen.decode(), printed.decode()
+    os.set_blocking(master, False)
+    monkeypatch.setattr(sys, "stderr", os.fdopen(slave, "w"))
+    seen = []
+
+    def look():
+        sys.stderr.flush()
+        with suppress(BlockingIOError):
+            while part := os.read(master, 65536):
+                seen.append(part.decode())
+        return "".join(seen)
+
+    yield look
+    os.close(master)
 
 
-def test_learn_shows_a_bar_on_a_terminal_unless_it_is_told_not_to():
-    seen, printed = in_terminal(SCRIPT.format(options=""))
-    assert "preparing" in seen
-    assert "search on the prior split" in seen
-    assert "100%" in seen
-    assert printed == ""
-    assert in_terminal(SCRIPT.format(options=", progress=False")) == ("", "")
+def test_learn_shows_a_bar_on_a_terminal_unless_it_is_told_not_to(terminal):
+    exec(SCRIPT.format(options=", progress=False"), {})
+    assert terminal() == ""
+    exec(SCRIPT.format(options=""), {})
+    for words in ("preparing", "search on the prior split", "100%"):
+        assert words in terminal()
 
 
 def test_nothing_is_shown_where_nobody_looks(capfd):
