@@ -67,31 +67,27 @@ def test_nobody_is_told_of_a_whole_that_is_not_known():
     assert calls[0] == ("begin", 0, 1), "something is told before anything is compiled"
 
 
-@pytest.fixture
-def terminal(monkeypatch):
-    """A function that returns what somebody at a terminal has seen so far."""
+def at_terminal(monkeypatch, code):
+    """What somebody at a terminal sees of code that runs."""
     master, slave = pty.openpty()
     os.set_blocking(master, False)
-    monkeypatch.setattr(sys, "stderr", os.fdopen(slave, "w"))
-    seen = []
-
-    def look():
-        sys.stderr.flush()
+    seen = b""
+    with os.fdopen(slave, "w") as stderr, monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", stderr)
+        exec(code, {})
+        stderr.flush()
         with suppress(BlockingIOError):
             while part := os.read(master, 65536):
-                seen.append(part.decode())
-        return "".join(seen)
-
-    yield look
+                seen += part
     os.close(master)
+    return seen.decode()
 
 
-def test_learn_shows_a_bar_on_a_terminal_unless_it_is_told_not_to(terminal):
-    exec(SCRIPT.format(options=", progress=False"), {})
-    assert terminal() == ""
-    exec(SCRIPT.format(options=""), {})
+def test_learn_shows_a_bar_on_a_terminal_unless_it_is_told_not_to(monkeypatch):
+    assert at_terminal(monkeypatch, SCRIPT.format(options=", progress=False")) == ""
+    seen = at_terminal(monkeypatch, SCRIPT.format(options=""))
     for words in ("preparing", "search on the prior split", "100%"):
-        assert words in terminal()
+        assert words in seen
 
 
 def test_nothing_is_shown_where_nobody_looks(capfd):
