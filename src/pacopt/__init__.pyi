@@ -56,7 +56,9 @@ from .problems import SharedQuadratic as SharedQuadratic
 from .problems import VaryingCurvature as VaryingCurvature
 from .report import report_html as report_html
 from .scores import AbstractScore as AbstractScore
+from .scores import Digits as Digits
 from .scores import Ranged as Ranged
+from .scores import Rate as Rate
 from .scores import Ratio as Ratio
 from .space import AbstractSpace as AbstractSpace
 from .space import Array as Array

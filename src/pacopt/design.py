@@ -209,6 +209,13 @@ def _check_kinds(prior: Any, t_grid: Any, score: Any, claims: Any) -> None:
             "A certificate is recomputed by other code, which has no formula for another score.",
             "Put what you want to score into the losses, and use pacopt.Ranged with its largest value.",
         )
+    if score is not None and score.open:
+        raise DesignError(
+            f"The score is {score!r}.",
+            "It needs its number.",
+            "What is averaged is fixed before training instances are seen; `learn` can take it from its prior split.",
+            f"Use pacopt.{type(score).__name__}(8), for example.",
+        )
     if t_grid is not None and not np.all(t_grid.points < 1):
         raise DesignError(
             "A value of t is 1 or more.", "0 < t < 1.", "1 - t z must stay positive.", "Correct the grid."

@@ -15,8 +15,9 @@ from pacopt.engines.store import checked_checkpoint
 from pacopt.errors import EngineError
 from pacopt.learned import Learned
 from pacopt.problems.base import AbstractProblem
+from pacopt.scores import AbstractScore
 from pacopt.splits import Split, refuse_repeats
-from pacopt.stages.asking import check_flag, engine_and_split, seeding_of
+from pacopt.stages.asking import check_flag, checked_score, engine_and_split, seeding_of
 from pacopt.stages.course import Course, expected_runs
 from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter
 from pacopt.stages.refusals import TrainingGuard, checked_seed
@@ -40,6 +41,7 @@ def learn(
     quantile_level: float = 0.9,
     truncation: Truncation | None = None,
     claims: Sequence[AbstractClaim] = (),
+    score: AbstractScore | None = None,
     success: Predicate | None = None,
     curvature: tuple[float, float] | None = None,
     racing: bool = False,
@@ -64,7 +66,8 @@ def learn(
     (mu, L) gives the textbook's hyperparameters, which are always candidates, and the search reaches at least to them;
     it is estimated on the prior split if it is not given. One that is given must not come from training instances: the
     ledger says that it is declared. `truncation` declares what a bound on the absolute loss needs. `claims` are made
-    beside the standard ones, which then have smaller shares of the failure probability. With `racing`, hopeless
+    beside the standard ones, which then have smaller shares of the failure probability. `score` is what is averaged:
+    the ratio of final to initial loss unless it is `Rate()` or `Digits()`. With `racing`, hopeless
     candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs of each instance are
     averaged; statements are then about a run with a fresh seed. Everything is determined by `seed`. In the directory
     `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped. On a
@@ -96,6 +99,7 @@ def learn(
             target_ratio=float(target_ratio),
             claims=shared_out((*made, *claims)) if claims else made,
             epsilon=1 - float(confidence),
+            score=checked_score(score, engine),
             course=course,
             store=checked_checkpoint(checkpoint),
         )
@@ -134,7 +138,7 @@ def learn(
         heed()
         deployed = table.hyper(certificate.deployed.index)
         with course.stage("test"):
-            test, curves = evaluated(engine, compared(table, measure, deployed, standard.hyper), parts.test)
+            test, curves = evaluated(engine, compared(table, design, deployed, standard.hyper), parts.test)
         about = {
             **table.provenance,
             "confidence": float(confidence),

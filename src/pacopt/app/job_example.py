@@ -20,6 +20,7 @@ confidence = 0.99                       # with which the certificate holds
 min_success = 0.95                      # the success probability that is to be certified; leave it out if any will do
 # target_ratio = 1.0                    # a run succeeds if its final loss is at most this times its start loss
 # success = "{module}:solved"         # ... or if this function of the final point and the instance says so
+# score = "ratio"                       # what is averaged: "ratio", "rate" (per step), "digits", or {{ digits = 8 }}
 # quantile_level = 0.9                  # "at least 90 % of instances end at a ratio of at most ..."
 # seed = 0                              # of the split and of the search; the same seed gives the same result
 # candidates = 256                      # hyperparameters that are tried on all training instances

@@ -57,6 +57,12 @@ def _pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(_finite, value)) and 0 <= value[0] <= value[1] > 0
 
 
+def _score(value: Any) -> bool:
+    if isinstance(value, dict):
+        return value.keys() == {"digits"} and _finite(value["digits"]) and value["digits"] > 0
+    return value in ("ratio", "rate", "digits")
+
+
 def _counted(most: int) -> Callable[[Any], bool]:
     return lambda value: is_whole(value, 1) and value <= most
 
@@ -74,6 +80,7 @@ TOP = {
     "min_success": Key("a probability, below 1", lambda value: is_real(value) and 0 <= value < 1),
     "target_ratio": Key("a number above 0, at most 1", lambda value: is_real(value) and 0 < value <= 1, 1.0),
     "quantile_level": Key("a number between 0 and 1, neither of them", _between, 0.9),
+    "score": Key('"ratio", "rate" or "digits", or { digits = 8 } for so many of them', _score, "ratio"),
     "success": Key('a text: "module:function", a function of the final point and the instance', _reference),
     "prior": Key('a text: "module:function", a function of Trials, in place of the search', _reference),
     "candidates": Key("a whole number, at least 1 and at most a million", _counted(CANDIDATES), 256),

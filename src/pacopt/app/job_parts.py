@@ -25,6 +25,7 @@ from pacopt.learned import Learned
 from pacopt.learning import learn
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
+from pacopt.scores import AbstractScore, Digits, Rate, Ratio
 from pacopt.splits import Split
 from pacopt.support.arrays import digest
 from pacopt.support.progress import StageProgress
@@ -84,6 +85,7 @@ class Prepared:
                 min_success=top["min_success"],
                 confidence=top["confidence"],
                 quantile_level=top["quantile_level"],
+                score=_score(top["score"]),
                 truncation=self.truncation,
                 racing=top["racing"],
                 replicates=top["replicates"],
@@ -93,6 +95,12 @@ class Prepared:
             )
         about = {"text": self.job.text, "sources": dict(self.sources), "belongs": digest(self.fingerprints)}
         return replace(learned, provenance={**learned.provenance, "job": about})
+
+
+def _score(asked: str | dict[str, float]) -> AbstractScore:
+    if isinstance(asked, dict):
+        return Digits(asked["digits"])
+    return Rate() if asked == "rate" else Digits() if asked == "digits" else Ratio()
 
 
 def prepare_code(path: str | Path) -> OwnCode:

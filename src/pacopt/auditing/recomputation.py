@@ -20,6 +20,15 @@ def relative(table: LossTable) -> np.ndarray:
     return ratio
 
 
+def log_relative(table: LossTable) -> np.ndarray:
+    """log(l / l0), by logarithms to base 2 of both; infinite for a run that failed."""
+    with np.errstate(all="ignore"):
+        logs: np.ndarray = (np.log2(table.losses) - np.log2(table.starts)) * np.log(2)
+    logs[~np.isfinite(table.losses)] = np.inf
+    logs[table.losses == 0] = -np.inf
+    return logs
+
+
 def success(table: LossTable, target: float) -> np.ndarray:
     """Where a run succeeded, by the user's verdict if there is one."""
     if table.success is not None:

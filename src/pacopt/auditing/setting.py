@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.auditing.recomputation import relative, success
+from pacopt.auditing.recomputation import log_relative, relative, success
 from pacopt.loss_table import LossTable
 
 #: So many scores of a candidate at a time.
@@ -70,7 +70,17 @@ class Setting:
         if score["name"] == "ranged":
             capped = np.where(np.isnan(self.table.losses), np.inf, self.table.losses) / score["top"]
             return self.averaged(np.minimum(capped, 1))
+        if score["name"] in ("rate", "digits"):
+            shrunk = np.minimum(log_relative(self.table), 0)
+            if score["name"] == "rate":
+                return self.averaged(np.exp(shrunk / score["steps"]))
+            return self.averaged(np.maximum(1 + shrunk / np.log(10) / score["top"], 0))
         raise ValueError(f"there is no score {score['name']!r}")
+
+    @property
+    def rounding(self) -> float:
+        """By what a bound on the mean is larger, where the score is made of logarithms."""
+        return 1e-12 if self.design["score"]["name"] in ("rate", "digits") else 0.0
 
     @property
     def scale(self) -> float:

@@ -117,6 +117,10 @@ def _known(provenance: Mapping[str, Any], name: str, key: str) -> dict[str, Any]
 def _possible_score(score: dict[str, Any]) -> bool:
     if score["name"] == "ratio":
         return set(score) == {"name"}
+    if score["name"] == "rate":
+        return set(score) == {"name", "steps"} and isinstance(score["steps"], int) and score["steps"] >= 1
+    if score["name"] == "digits":
+        return set(score) == {"name", "top"} and 0 < score["top"] < np.inf
     return set(score) == {"name", "noun", "top", "unit"} and 0 < score["top"] < np.inf
 
 

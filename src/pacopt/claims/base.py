@@ -133,6 +133,10 @@ class AbstractClaim(ABC):
         """The name of its theorem."""
         return self.bound(design).theorem
 
+    def in_scores(self, design: "Design") -> bool:
+        """Whether its number is a value of the score of this design."""
+        return self.scored
+
     def shown(self, value: float | None) -> str:
         """A number rounded to the safe side, with its unit."""
         if value is None:
@@ -141,7 +145,7 @@ class AbstractClaim(ABC):
 
     def with_unit(self, value: float | None, design: "Design") -> str:
         """A number rounded to the safe side; a value of the score has the unit of the score."""
-        unit = design.score.spoken_unit if self.scored and value is not None else ""
+        unit = design.score.spoken_unit if self.in_scores(design) and value is not None else ""
         return f"{self.shown(value)} {unit}".rstrip()
 
     def parts(self, values: Mapping[str, Any]) -> tuple[float, float, float] | None:

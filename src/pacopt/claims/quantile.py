@@ -81,6 +81,10 @@ class Quantile(AbstractClaim):
         unit = subject.unit and f" {subject.unit}"
         return f"On at least {part} of {subject.drawn} its {subject.loss} is at most {self.shown(value)}{unit}."
 
+    def in_scores(self, design: "Design") -> bool:
+        """If the score is in the unit in which runs end."""
+        return design.score.on_outcomes
+
     def heading(self, design: "Design") -> str:
         """Which quantile."""
         return f"{percentage(self.level)} % quantile at most"

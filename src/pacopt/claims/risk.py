@@ -40,12 +40,12 @@ class Risk(AbstractClaim):
     def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
         """The bound on the mean score of every candidate, in its unit."""
         bounds = self.bound(design).for_candidates(table, design.prior, self.share * epsilon)
-        return design.score.scale * bounds
+        return design.score.scale * np.minimum(1.0, bounds + design.score.rounding)
 
     def for_posterior(self, table: LossTable, design: "Design", posterior: DiscreteMeasure, epsilon: float) -> float:
         """The bound on the mean score under the posterior, in its unit."""
         found = self.bound(design).for_posterior(table, design.prior, posterior, self.share * epsilon)
-        return design.score.scale * found
+        return design.score.scale * min(1.0, found + design.score.rounding)
 
     def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, float]:
         """The bound = mean on the training instances + cost of the confidence + cost of the choice."""
@@ -84,13 +84,7 @@ class Risk(AbstractClaim):
 
     def sentence(self, value: float | None, subject: Subject) -> str:
         """The mean is at most so much."""
-        if subject.relative:
-            return (
-                "Returning the start unless the run ended at or below it, it has an expected final-to-initial loss "
-                f"ratio of at most {self.shown(value)}."
-            )
-        unit, proviso = subject.unit and f" {subject.unit}", subject.proviso and f", {subject.proviso}"
-        return f"Its mean {subject.loss} is at most {self.shown(value)}{unit}{proviso}."
+        return subject.score.sentence(np.inf if value is None else value)
 
     def parts(self, values: Mapping[str, Any]) -> tuple[float, float, float] | None:
         """The mean on the training instances, the cost of the confidence, and the cost of the choice."""
@@ -132,11 +126,9 @@ class Risk(AbstractClaim):
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """The mean, and for a ratio what part of the start is left."""
-        if value is None or not subject.relative:
-            unit = f" {subject.unit}" if subject.unit else ""
-            return Highlight(
-                f"mean {_short(design.score)}", f"≤ {self.shown(value)}{unit}", self.sentence(value, subject)
-            )
+        if value is None or not isinstance(design.score, Ratio):
+            label, text = design.score.highlight(np.inf if value is None else value)
+            return Highlight(label, text, self.sentence(value, subject))
         left = percent(up(value))
         caption = f"On average the {subject.loss} ends at no more than {left} of its start. With the safeguard."
         return Highlight("mean ratio", f"≤ {self.shown(value)}", caption)

@@ -1,6 +1,8 @@
 """What a statement speaks of, in words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from pacopt.scores import AbstractScore, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,8 +12,8 @@ class Subject:
     `run` is how a run goes ("run for 50 steps from the start"), "" where nobody knows; `criterion` is the name of a
     success criterion of the user's own; `drawn` says what a new draw is one of: instances, or runs, if each has a fresh
     seed; `relative` says that outcomes are ratios to the loss at the start, and not losses in a unit of their own;
-    `proviso` is what a sentence on a mean has to say besides; `safeguarded` says that an earlier sentence spoke of the
-    safeguard.
+    `proviso` is what a sentence on a mean has to say besides; `score` is what is averaged; `safeguarded` says that an
+    earlier sentence spoke of the safeguard.
     """
 
     hyper: str
@@ -24,6 +26,7 @@ class Subject:
     proviso: str = ""
     target_ratio: float = 1.0
     safeguarded: bool = True
+    score: AbstractScore = field(default_factory=Ratio)
 
     @property
     def event(self) -> str:

@@ -12,6 +12,7 @@ from pacopt.errors import PacoptError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.priors.trials import Run
+from pacopt.scores import AbstractScore, Ratio
 
 #: The parts of the training instances after which candidates are given up.
 STAGES = (1 / 16, 1 / 4)
@@ -27,12 +28,13 @@ def race(
     instances: Instances,
     *,
     target_ratio: float = 1.0,
+    score: AbstractScore | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> LossTable:
     """The loss table of all candidates, in which those given up on the way have missing cells.
 
     After 1/16 and after 1/4 of the instances a candidate is given up if another one succeeded at least as often so far
-    and is better by four standard errors of the paired difference of safeguarded ratios.
+    and is better by four standard errors of the paired difference of scores.
 
     **Why this is valid.** The bounds hold for every candidate and every posterior at once, so which candidates are
     followed to the end may depend on the training instances in any way. A missing cell counts as a failure with z = 1,
@@ -68,8 +70,8 @@ def race(
                 success=None if success is None else success[alive],
                 columns=joined([table.columns for table in tables]),
             )
-            kept = survivors(so_far.safeguarded(), so_far.succeeded(target_ratio))
-            alive = alive[_filled(kept, so_far.safeguarded().mean(axis=1), rows)]
+            z = (Ratio() if score is None else score).of(so_far)
+            alive = alive[_filled(survivors(z, so_far.succeeded(target_ratio)), z.mean(axis=1), rows)]
     cells = np.concatenate(missing, axis=1)
     return LossTable(
         losses=losses,

@@ -32,6 +32,7 @@ class Caution:
     tail, fitted to the smallest margins of a point, tells how many instances leave it none.
     """
 
+    z: Float[np.ndarray, "point instance"]
     ratios: Float[np.ndarray, "point instance"]
     successes: Bool[np.ndarray, "point instance"]
     threat: Float[np.ndarray, "point instance"]
@@ -45,7 +46,7 @@ class Caution:
 
     def picks(self, seen: np.ndarray) -> list[int]:
         """The contender that each rule names if these instances are seen, from the boldest rule on."""
-        value = scored(self.ratios[:, seen], self.successes[:, seen], self.wanted)
+        value = scored(self.z[:, seen], self.ratios[:, seen], self.successes[:, seen], self.wanted)
         wary = value + RATE * self.threat[:, seen].mean(axis=1)
         smallest = np.sort(self.margin[:, seen], axis=1)
         named = [value, wary]
@@ -66,13 +67,12 @@ class Caution:
         count = self.ratios.shape[1]
         named = self.picks(np.arange(count))
         order = np.random.default_rng(seed).permutation(count)
-        kept = np.minimum(self.ratios, 1.0)
         unseen = np.zeros((self.rules, count))
         folds = min(FOLDS, count)
         for fold in range(folds if count > 1 else 0):
             out = order[fold::folds]
             for rule, point in enumerate(self.picks(np.setdiff1d(order, out))):
-                unseen[rule, out] = kept[point, out]
+                unseen[rule, out] = self.z[point, out]
         means = unseen.mean(axis=1)
         error = (unseen - unseen[means.argmin()]).std(axis=1) / np.sqrt(count)
         trusted = np.arange(self.rules) < 2 + sum(1 for tail in TAILS if tail <= TRUSTED)
@@ -88,7 +88,8 @@ def favourites(
     distance = nearest_failure(points, kinds, np.asarray(failures.any(axis=1)))
     rows = contenders(score(table, trials), distance)
     caution = Caution(
-        ratios=table.ratios()[rows],
+        z=trials.score.of(table)[rows],
+        ratios=table.outcomes()[rows],
         successes=table.succeeded(trials.target_ratio)[rows],
         threat=threats(points, kinds, failures, rows),
         margin=margins(points, kinds, failures, rows),

@@ -18,16 +18,19 @@ DECADES = 300.0
 
 
 def score(table: LossTable, trials: Trials) -> Float[np.ndarray, " hyper"]:
-    """What is minimised: the mean safeguarded ratio, above 2 for a candidate that does not succeed often enough."""
-    return scored(table.ratios(), table.succeeded(trials.target_ratio), trials.wanted_success)
+    """What is minimised: the mean score, above 2 for a candidate that does not succeed often enough."""
+    return scored(trials.score.of(table), table.outcomes(), table.succeeded(trials.target_ratio), trials.wanted_success)
 
 
 def scored(
-    ratios: Float[np.ndarray, "hyper instance"], successes: Bool[np.ndarray, "hyper instance"], wanted: float | None
+    z: Float[np.ndarray, "hyper instance"],
+    ratios: Float[np.ndarray, "hyper instance"],
+    successes: Bool[np.ndarray, "hyper instance"],
+    wanted: float | None,
 ) -> Float[np.ndarray, " hyper"]:
     """The score of each row. Where all runs end above their start, the ratios still tell which way is down."""
     excess = np.clip(np.log10(np.maximum(ratios, 1.0)), 0.0, DECADES) / DECADES
-    value = np.minimum(ratios, 1.0).mean(axis=1) + 1e-3 * excess.mean(axis=1)
+    value = z.mean(axis=1) + 1e-3 * excess.mean(axis=1)
     if wanted is None:
         return np.asarray(value)
     short = np.maximum(0.0, wanted - successes.mean(axis=1))
@@ -66,7 +69,7 @@ def ladder(
     The safer of two points succeeds more often; where the prior split shows no difference, it is farther from all
     points of its kind that failed on it. If a success probability is asked for, those below it are left out.
     """
-    speed = table.safeguarded().mean(axis=1)
+    speed = trials.score.of(table).mean(axis=1)
     success = table.succeeded(trials.target_ratio).mean(axis=1)
     distance = nearest_failure(points, kinds, success < 1.0)
     # Decades of distance, so that rungs are close to each other where failures are near.
@@ -88,8 +91,8 @@ def weigh(table: LossTable, rungs: Int[np.ndarray, " rung"], trials: Trials) -> 
     proportion to 1/k), in case that it fails more often than the prior split shows.
     """
     price = np.log(1 / (FAVOURITE * trials.epsilon * trials.claims[0].share))
-    t = best_fraction(table.safeguarded()[0], train=trials.train, price=price)
-    weights = tempered(table, t).weights
+    t = best_fraction(trials.score.of(table)[0], train=trials.train, price=price)
+    weights = tempered(table, t, trials.score).weights
     if len(rungs):
         climbers = np.zeros(table.shape[0])
         climbers[rungs] = 1 / np.arange(1, len(rungs) + 1)

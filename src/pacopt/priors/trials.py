@@ -17,6 +17,7 @@ from pacopt.errors import PriorError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.scores import AbstractScore, Ratio
 from pacopt.space import Domain
 from pacopt.support.values import keys
 
@@ -39,6 +40,7 @@ class Trials:
     epsilon: float = 0.01
     claims: tuple[AbstractClaim, ...] = field(default_factory=standard_claims)
     target_ratio: float = 1.0
+    score: AbstractScore = field(default_factory=Ratio)
     min_success: float | None = None
     standard: Mapping[str, float] | None = None
     seed: int = 0
@@ -99,7 +101,7 @@ class Trials:
                 "(pacopt.priors.Product).",
             )
 
-    def t_grid(self, prior: DiscreteMeasure) -> Grid:
+    def t_grid(self, prior: DiscreteMeasure, score: AbstractScore | None = None) -> Grid:
         """Betting fractions for the heaviest of the candidates that were run here; the default grid if none was."""
         keys = self._keys(prior.support)
         if len(prior) == 1 and len(self.instances):
@@ -107,7 +109,7 @@ class Trials:
         known = [i for i, key in enumerate(keys) if key in self._remembered]
         if not known:
             return default_t_grid()
-        z = self.table({name: values[known] for name, values in prior.support.items()}).safeguarded()
+        z = (score or self.score).of(self.table({name: values[known] for name, values in prior.support.items()}))
         log_weights = prior.log_weights[known]
         favourite = int(np.lexsort((z.mean(axis=1), -log_weights))[0])
         price = -float(log_weights[favourite]) - np.log(self.epsilon * self.claims[0].share)

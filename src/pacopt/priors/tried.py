@@ -41,7 +41,7 @@ class Tried:
     def error(self) -> float:
         """The standard error of the best score of the last batch."""
         _, table, scores = self.batches[-1]
-        kept = table.safeguarded()[int(scores.argmin())]
+        kept = self.trials.score.of(table)[int(scores.argmin())]
         return float(kept.std() / np.sqrt(len(kept)))
 
     @property

@@ -8,6 +8,10 @@ from jaxtyping import Float
 
 from pacopt.assumptions import Assumption
 from pacopt.loss_table import LossTable
+from pacopt.support.rounding import up
+
+#: How sentences on relative scores begin.
+SAFEGUARD = "Returning the start unless the run ended at or below it"
 
 
 class AbstractScore(ABC):
@@ -21,6 +25,10 @@ class AbstractScore(ABC):
     name: ClassVar[str]
     #: Whether it is relative to the loss at the start, or a loss in a unit of its own.
     relative: ClassVar[bool]
+    #: Whether it is in the unit in which runs end: a ratio, or a loss of its own. Else it is a function of that.
+    on_outcomes: ClassVar[bool] = True
+    #: More than z can be off by the rounding of logarithms; a bound on its mean is larger by that.
+    rounding: ClassVar[float] = 0.0
 
     @property
     @abstractmethod
@@ -63,6 +71,27 @@ class AbstractScore(ABC):
     @abstractmethod
     def on_success(self, target_ratio: float) -> float:
         """The largest z of a run that succeeded, meaning that it ended at or below this part of its start."""
+
+    @abstractmethod
+    def sentence(self, value: float) -> str:
+        """What a bound on its mean says, in its unit."""
+
+    def highlight(self, value: float) -> tuple[str, str]:
+        """A label and a text for a bound on its mean, on the first screen of a report."""
+        return f"mean {self.noun}", f"≤ {up(value)}" + (f" {self.spoken_unit}" if self.spoken_unit else "")
+
+    def begun(self, steps: int | None) -> "AbstractScore":
+        """This score for runs of so many steps, if anybody counts them."""
+        return self
+
+    @property
+    def open(self) -> bool:
+        """Whether something of it is left to `learn`; a design needs to know all of it."""
+        return False
+
+    def fixed(self, favourite: LossTable | None) -> "AbstractScore":
+        """This score with what was left open fixed by the runs of a favourite on the prior split, if there are any."""
+        return self
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.scores.base import AbstractScore
 from pacopt.support.numbers import is_real
+from pacopt.support.rounding import up
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,11 @@ class Ranged(AbstractScore):
     def on_success(self, target_ratio: float) -> float:
         """1: success says nothing about the size of the loss."""
         return 1.0
+
+    def sentence(self, value: float) -> str:
+        """The mean is at most so much."""
+        unit = self.spoken_unit and f" {self.spoken_unit}"
+        return f"Its mean {self.noun} is at most {up(value)}{unit}, {self.proviso}."
 
     def to_dict(self) -> dict[str, Any]:
         """Name, top, noun and unit."""

@@ -9,7 +9,8 @@ from jaxtyping import Float
 
 from pacopt.assumptions import Assumption, Status
 from pacopt.loss_table import LossTable
-from pacopt.scores.base import AbstractScore
+from pacopt.scores.base import SAFEGUARD, AbstractScore
+from pacopt.support.rounding import up
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ class Ratio(AbstractScore):
     def on_success(self, target_ratio: float) -> float:
         """The target ratio itself."""
         return target_ratio
+
+    def sentence(self, value: float) -> str:
+        """The mean ratio is at most so much."""
+        return f"{SAFEGUARD}, it has an expected final-to-initial loss ratio of at most {up(value)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Nothing but its name."""

@@ -8,6 +8,7 @@ import numpy as np
 from pacopt.design import Seeding
 from pacopt.engines.base import AbstractEngine
 from pacopt.errors import DesignError, EngineError, SplitError
+from pacopt.scores import AbstractScore, Ratio
 from pacopt.space import AbstractSpace
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
@@ -92,3 +93,14 @@ def _checked_split(split: Any) -> Split:
             "Use pacopt.split(instances, prior=200, train=1000, test=200, seed=0).",
         )
     return split
+
+
+def checked_score(score: Any, engine: AbstractEngine) -> AbstractScore:
+    """The score that was asked for, for runs of this engine; the ratio of losses if none was."""
+    if score is None:
+        return Ratio()
+    if isinstance(score, type) or not isinstance(score, AbstractScore):
+        raise DesignError(
+            f"score is {score!r}.", "A score is an object.", "", "Use pacopt.Digits(), or leave it out for the ratio."
+        )
+    return score.begun(engine.steps)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from pacopt.comparison import Curves, recorded_steps
+from pacopt.design import Design
 from pacopt.engines.base import AbstractEngine
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.scores import AbstractScore
 from pacopt.stages.refusals import named
 from pacopt.support.values import same_hyper
 
@@ -18,9 +20,9 @@ from pacopt.support.values import same_hyper
 FEW = 8
 
 
-def median_candidate(table: LossTable, prior: DiscreteMeasure) -> int:
+def median_candidate(table: LossTable, prior: DiscreteMeasure, score: AbstractScore) -> int:
     """The candidate that half of the others beat on the training cells that were run."""
-    z = table.safeguarded()
+    z = score.of(table)
     run = np.ones(table.shape, dtype=bool) if table.missing is None else ~table.leads.missing  # type: ignore[operator]
     means = np.where(run, z, 0.0).sum(axis=1) / run.sum(axis=1)
     held = np.flatnonzero(prior.log_weights > -np.inf)
@@ -34,14 +36,14 @@ def number_of(table: LossTable, hyper: Mapping[str, Any] | None) -> int | None:
 
 
 def compared(
-    table: LossTable, prior: DiscreteMeasure, deployed: Mapping[str, Any], standard: Mapping[str, Any] | None
+    table: LossTable, design: Design, deployed: Mapping[str, Any], standard: Mapping[str, Any] | None
 ) -> dict[str, Mapping[str, Any]]:
     """What runs on the test split: the learned hyperparameters, the textbook's and the median candidate's."""
     rows = {"learned": deployed}
     if standard is not None:
         rows["standard"] = standard
-    if len(prior) > 1:
-        rows["prior median"] = table.hyper(median_candidate(table, prior))
+    if len(design.prior) > 1:
+        rows["prior median"] = table.hyper(median_candidate(table, design.prior, design.score))
     return rows
 
 

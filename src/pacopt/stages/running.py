@@ -19,6 +19,7 @@ from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.trials import Trials
+from pacopt.scores import AbstractScore, Ratio
 from pacopt.sources import Sources
 from pacopt.splits import Split
 from pacopt.stages.course import Course
@@ -37,6 +38,7 @@ class Stages:
     target_ratio: float
     claims: tuple[AbstractClaim, ...]
     epsilon: float
+    score: AbstractScore = field(default_factory=Ratio)
     course: Course = field(default_factory=Course)
     store: Checkpoint | None = None
 
@@ -65,6 +67,7 @@ class Stages:
             epsilon=self.epsilon,
             claims=self.claims,
             target_ratio=self.target_ratio,
+            score=self.score,
             min_success=wanted,
             standard=standard,
             seed=seed,
@@ -73,11 +76,17 @@ class Stages:
     def design(self, measure: DiscreteMeasure, trials: Trials) -> Design:
         """The design: candidates and weights as the prior found them, betting fractions for the heaviest."""
         separate = self.split.allow_duplicates  # then equal instances are no sign of anything
+        score = self.score
+        if score.open:
+            heaviest = [int(measure.log_weights.argmax())]
+            favourite = {name: values[heaviest] for name, values in measure.support.items()}
+            score = score.fixed(trials.table(favourite) if len(self.split.prior) else None)
         return Design(
             measure,
-            trials.t_grid(measure),
+            trials.t_grid(measure, score),
             self.target_ratio,
             claims=self.claims,
+            score=score,
             sources=None if separate else Sources.of_instances(self.split.prior.fingerprints),
             seeding=self.seeding,
         )
@@ -89,7 +98,9 @@ class Stages:
         if racing:
             run = partial(self.run, "train")
             provenance = {**self.engine.provenance(candidates, train), **about}
-            return race(run, candidates, train, target_ratio=self.target_ratio, provenance=provenance)
+            return race(
+                run, candidates, train, target_ratio=self.target_ratio, score=design.score, provenance=provenance
+            )
         table = self.run("train", candidates, train)
         return replace(table, provenance={**table.provenance, **about})
 

@@ -29,5 +29,12 @@ def check_score(score: AbstractScore) -> None:
     averaged = score.of(LossTable(losses, start, columns=paired))
     need(averaged.shape == (4, 20), f"{name}.of does not average the runs of a column: use table.averaged(...)")
     need(np.allclose(averaged, (z[:, ::2] + z[:, 1::2]) / 2), f"{name}.of does not return the means of columns")
+    single = [
+        [score.of_run(float(losses[i, j]), 0.0 if start is None else float(start[j])) for j in range(40)]
+        for i in range(4)
+    ]
+    need(
+        np.allclose(z, single, rtol=0, atol=1e-12), f"{name}.of_run does not return what {name}.of returns for a table"
+    )
     need(score.scale > 0 and np.isfinite(score.scale), f"{name}.scale is {score.scale}")
     need(score.to_dict().get("name") == score.name, f"{name}.to_dict() does not hold its name")

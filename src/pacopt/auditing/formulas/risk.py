@@ -18,7 +18,7 @@ def _level(s: Setting, claim: dict[str, Any]) -> float:
 def _one(s: Setting, claim: dict[str, Any], index: int) -> float:
     if s.pi[index] == 0:
         return 1.0
-    return largest_mean(s.wealth[index], s.t, s.w, s.n, _level(s, claim) * s.pi[index])
+    return min(1.0, largest_mean(s.wealth[index], s.t, s.w, s.n, _level(s, claim) * s.pi[index]) + s.rounding)
 
 
 def candidates(s: Setting, claim: dict[str, Any]) -> np.ndarray:
@@ -73,7 +73,7 @@ def posterior(s: Setting, claim: dict[str, Any], q: np.ndarray, divergence: floa
 
 
 def _drawn(s: Setting, q: np.ndarray, price: float) -> float:
-    return s.scale * largest_posterior_mean(s.wealth, s.t, s.w, s.n, q, price)
+    return s.scale * min(1.0, largest_posterior_mean(s.wealth, s.t, s.w, s.n, q, price) + s.rounding)
 
 
 def ledger(design: dict[str, Any], claim: dict[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -81,7 +81,12 @@ def ledger(design: dict[str, Any], claim: dict[str, Any]) -> tuple[tuple[str, st
     score = design["score"]
     if score["name"] == "ratio":
         return (*GENERAL, ("proved", "0 <= min(l / l0, 1) <= 1 for every run, whatever happens in it"))
+    if score["name"] == "rate":
+        return (*GENERAL, ("proved", "0 <= min(l / l0, 1)^(1/K) <= 1 for every run, whatever happens in it"))
     top = repr(float(score["top"]))
+    if score["name"] == "digits":
+        text = f"0 <= digits gained <= {top} for every run, whatever happens in it: others are counted as these"
+        return (*GENERAL, ("proved", text))
     text = f"losses are not negative, and a loss above {top} or a run that failed counts as {top}"
     return (*GENERAL, ("proved", text))
 

@@ -9,7 +9,6 @@ from pacopt.claims.checking import is_ours
 from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.source import Reported
 from pacopt.report.words import added_up, certified, chosen, explained, noun
-from pacopt.scores import Ratio
 
 
 def breakdown_figure(source: Reported) -> Figure | None:
@@ -27,7 +26,7 @@ def breakdown_figure(source: Reported) -> Figure | None:
         "for the choice"
     )
     equation = f"{texts[0]} {names[0]} + {texts[1]} {names[1]} + {texts[2]} {names[2]} = {total}"
-    with_safeguard = " with the safeguard" if isinstance(c.design.score, Ratio) else ""
+    with_safeguard = " with the safeguard" if c.design.score.relative else ""
     caption = f"{equation}, the certified {noun(claim, c.design)}{with_safeguard}."
     look = ("learned", "second", "third")
     rows = [

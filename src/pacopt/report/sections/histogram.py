@@ -106,7 +106,9 @@ def histogram_figure(source: Reported) -> Figure:
     if beyond:
         caption += f" {beyond} {scores.counted}."
     rules = [Rule(float(values.mean()), f"training mean {mean}", "solid", [1, 0])]
-    drawn_claims = [claim for claim in c.design.claims if claim.scored and c.deployed.values[claim.name] is not None]
+    drawn_claims = [
+        claim for claim in c.design.claims if claim.in_scores(c.design) and c.deployed.values[claim.name] is not None
+    ]
     for claim, look in zip(drawn_claims, cycle(LOOKS), strict=False):
         rules.append(Rule(float(c.deployed.values[claim.name]), _certified(c, claim, scores.unit), *look))
     for claim in drawn_claims:

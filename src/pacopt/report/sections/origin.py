@@ -8,7 +8,6 @@ from pacopt.claims.foreign import ForeignClaim
 from pacopt.provenance import Curvature, Origin, Part, SplitOrigin
 from pacopt.report.source import Reported
 from pacopt.report.words import hyper_text, value_text
-from pacopt.scores import Ratio
 
 #: What somebody wrote about a table of their own is cut off after so many characters.
 LONGEST = 300
@@ -20,7 +19,7 @@ def not_claimed(source: Reported) -> tuple[str, ...]:
         "anything about one given instance",
         "anything about another distribution of instances",
         *(("anything about more steps than these",) if source.origin.steps is not None else ()),
-        *(("anything about the minimiser",) if isinstance(source.certificate.design.score, Ratio) else ()),
+        *(("anything about the minimiser",) if source.certificate.design.score.relative else ()),
         "anything after selecting again on the same instances with other candidates, which voids the certificate",
     )
 

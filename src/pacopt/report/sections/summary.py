@@ -166,6 +166,6 @@ def _floor(c: Certificate) -> str:
         f"certify a mean below about {floor:.2g}."
     )
     for other in c.design.claims:
-        if other.scored and other is not claim and c.deployed.values[other.name] is not None:
+        if other.in_scores(c.design) and other is not claim and c.deployed.values[other.name] is not None:
             return f"{text} The {noun(other, c.design)} says more of what most of them do."
     return text
