@@ -19,11 +19,18 @@ class Law:
     start: np.ndarray  # [atom]
     losses: np.ndarray  # [candidate, atom]
     weights: np.ndarray  # [candidate]
+    baseline: np.ndarray | None = None  # [atom]
+
+    @property
+    def other(self):
+        """The losses of a baseline: those given, else those of the first candidate on other atoms."""
+        row = np.where(np.isfinite(self.losses[0]), self.losses[0], np.inf)
+        return np.roll(row, 1) if self.baseline is None else self.baseline
 
     @property
     def whole(self):
         """All atoms as a table: rows of truth."""
-        return LossTable(losses=self.losses, start=self.start)
+        return LossTable(losses=self.losses, start=self.start, baselines={"it": self.other})
 
     @property
     def prior(self):
@@ -52,7 +59,12 @@ class Law:
 
     def table(self, atoms):
         """The table of a sample."""
-        return LossTable(losses=self.losses[:, atoms], start=self.start[atoms], candidates=self.prior.support)
+        return LossTable(
+            losses=self.losses[:, atoms],
+            start=self.start[atoms],
+            candidates=self.prior.support,
+            baselines={"it": self.other[atoms]},
+        )
 
     def samples(self, n):
         """All samples of n instances up to order, with their probabilities."""

@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from pacopt import Grid, bounds
+from pacopt import Grid, Ratio, bounds
+from pacopt.bounds.baselines import baseline_table, wins
 from pacopt.bounds.exponential_family import gibbs_posterior, posterior_bound
 from pacopt.bounds.grids import search_grid
 from pacopt.bounds.guaranteed import GuaranteedConvergence
@@ -114,6 +115,42 @@ def hold_out(table, law):
     return float(np.exp(e[0]))
 
 
+def baseline_mean(law):
+    """E z_b."""
+    return float(law.mean(Ratio().of(baseline_table(law.whole, "it")))[0])
+
+
+def gain(table, law):
+    base = baseline_mean(law)
+    if base == 0:
+        return 1.0
+    other = Ratio().of(baseline_table(table, "it"))[0]
+    return float(
+        law.weights @ np.exp(bounds.GainBetting(T_GRID, "it").log_e(table.safeguarded(), other, law.mu / base))
+    )
+
+
+def gain_violations(table, law, epsilon):
+    claimed = bounds.GainBetting(T_GRID, "it").for_candidates(table, law.prior, epsilon)
+    shown = np.isfinite(claimed)
+    return shown & (law.mu > np.where(shown, claimed, 0.0) * baseline_mean(law) + 1e-12)
+
+
+def difference(table, law):
+    wealth = bounds.Difference(T_GRID, "it").wealth(table)
+    return mixture(table, law, wealth, (1 + law.mu - baseline_mean(law)) / 2)
+
+
+def difference_violations(table, law, epsilon):
+    claimed = bounds.Difference(T_GRID, "it").for_candidates(table, law.prior, epsilon)
+    return claimed < law.mu - baseline_mean(law) - 1e-12
+
+
+def win_violations(table, law, epsilon):
+    claimed = bounds.WinProbability("it").for_candidates(table, law.prior, epsilon)
+    return claimed > law.mean(wins(law.whole, "it", Ratio())) + 1e-12
+
+
 def by_level(violated, table, law, epsilon=0.3):
     """For statements without an exponent: violations of each candidate over the probability they are allowed."""
     return float(np.sum(violated(table, law, epsilon)[law.weights > 0]) / epsilon)
@@ -147,8 +184,18 @@ MOMENTS = {
     bounds.OrderStatistics: partial(by_level, quantile_violations),
     bounds.AbsoluteLoss: absolute,
     bounds.HoldOut: hold_out,
+    bounds.GainBetting: gain,
+    bounds.Difference: difference,
+    bounds.WinProbability: partial(by_level, win_violations),
 }
-EXACT = {bounds.ConditionalBetting, bounds.Betting, bounds.MixtureBetting, bounds.AbsoluteLoss, bounds.HoldOut}
+EXACT = {
+    bounds.ConditionalBetting,
+    bounds.Betting,
+    bounds.MixtureBetting,
+    bounds.AbsoluteLoss,
+    bounds.HoldOut,
+    bounds.GainBetting,
+}
 
 
 def posteriors(prior, exponents):
@@ -277,4 +324,7 @@ VIOLATED = {
     bounds.OrderStatistics: lambda table, law, epsilon: bool(quantile_violations(table, law, epsilon).any()),
     bounds.AbsoluteLoss: absolute_violation,
     bounds.HoldOut: lambda table, law, epsilon: bounds.HoldOut(T_GRID).upper(table, 0, epsilon) < law.mu[0] - 1e-12,
+    bounds.GainBetting: lambda table, law, epsilon: bool(gain_violations(table, law, epsilon).any()),
+    bounds.Difference: lambda table, law, epsilon: bool(difference_violations(table, law, epsilon).any()),
+    bounds.WinProbability: lambda table, law, epsilon: bool(win_violations(table, law, epsilon).any()),
 }

@@ -68,6 +68,7 @@ from .space import Tree as Tree
 from .space import Whole as Whole
 from .splits import Split as Split
 from .splits import split as split
+from .stages.baselines import Baseline as Baseline
 from .tradeoff import Frontier as Frontier
 from .tradeoff import frontier as frontier
 from .verification import Verification as Verification

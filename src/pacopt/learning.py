@@ -1,7 +1,8 @@
 """The one verb: from instances to certified hyperparameters. It only wires the stages."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy.typing as npt
 
@@ -18,6 +19,7 @@ from pacopt.problems.base import AbstractProblem
 from pacopt.scores import AbstractScore
 from pacopt.splits import Split, refuse_repeats
 from pacopt.stages.asking import check_flag, checked_score, engine_and_split, seeding_of
+from pacopt.stages.baselines import Baseline, opponents
 from pacopt.stages.course import Course, expected_runs
 from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter
 from pacopt.stages.refusals import TrainingGuard, checked_seed
@@ -42,6 +44,7 @@ def learn(
     truncation: Truncation | None = None,
     claims: Sequence[AbstractClaim] = (),
     score: AbstractScore | None = None,
+    baseline: Baseline | Mapping[str, Any] | None = None,
     success: Predicate | None = None,
     curvature: tuple[float, float] | None = None,
     racing: bool = False,
@@ -67,7 +70,8 @@ def learn(
     it is estimated on the prior split if it is not given. One that is given must not come from training instances: the
     ledger says that it is declared. `truncation` declares what a bound on the absolute loss needs. `claims` are made
     beside the standard ones, which then have smaller shares of the failure probability. `score` is what is averaged:
-    the ratio of final to initial loss unless it is `Rate()` or `Digits()`. With `racing`, hopeless
+    the ratio of final to initial loss unless it is `Rate()` or `Digits()`. Over a `baseline`, hyperparameters or a
+    `Baseline` or several of them by name, a gain is claimed. With `racing`, hopeless
     candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs of each instance are
     averaged; statements are then about a run with a fresh seed. Everything is determined by `seed`. In the directory
     `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped. On a
@@ -108,6 +112,7 @@ def learn(
             refuse_repeats(parts, engine.seen)
             stages.refuse_unreachable(wanted, 1.0)
             standard = engine.standard(parts.prior, curvature)
+            stages = stages.against(opponents(baseline, engine, parts, curvature))
         if curvature is not None and standard.curvature is None:
             raise EngineError(
                 f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",

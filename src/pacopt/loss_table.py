@@ -17,6 +17,7 @@ from pacopt.errors import StorageError, TableError
 from pacopt.provenance import Origin
 from pacopt.support.arrays import frozen, load_npz, save_npz
 from pacopt.support.cells import (
+    baseline_rows,
     cell_mask,
     column_names,
     named_candidates,
@@ -28,6 +29,7 @@ from pacopt.support.values import value_of
 
 #: The version of the stored form.
 SCHEMA = "pacopt.loss-table/1"
+BASELINES = "baselines."
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class LossTable:
     A loss that is not finite means that the run failed. `success` is the user's own verdict on each run, if there is
     one. `missing` marks cells that were not evaluated; they count as failed and hold NaN. `fingerprints` tell the
     instances of the runs, where they are known. A candidate has a number, a text, a boolean or an array for each
-    hyperparameter.
+    hyperparameter. `baselines` are losses of other algorithms on the same runs, by name; infinite for one that failed.
 
     Where several runs belong to one draw (replicates of one instance, rows of one group), `columns` says so: then the
     losses are those of runs, side by side, and N is the number of columns. `safeguarded` is averaged over the runs
@@ -59,6 +61,7 @@ class LossTable:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     fingerprints: np.ndarray | None = None
     columns: Columns | None = None
+    baselines: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -101,6 +104,7 @@ class LossTable:
             "missing": missing,
             "provenance": MappingProxyType(plain_json(self.provenance)),
             "fingerprints": column_names(self.fingerprints, losses.shape[1]),
+            "baselines": MappingProxyType(baseline_rows(self.baselines, losses.shape[1])),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -108,7 +112,7 @@ class LossTable:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
         values = (dict(self.candidates), self.success, self.missing, dict(self.provenance), self.fingerprints)
-        return LossTable, (self.losses, self.start, *values, self.columns)
+        return LossTable, (self.losses, self.start, *values, self.columns, dict(self.baselines))
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -138,6 +142,7 @@ class LossTable:
             success=None if self.success is None else self.success[:, runs],
             missing=None if self.missing is None else self.missing[:, runs],
             fingerprints=None if self.fingerprints is None else self.fingerprints[runs],
+            baselines={name: row[runs] for name, row in self.baselines.items()},
         )
 
     def averaged(self, values: Float[np.ndarray, "hyper run"]) -> Float[np.ndarray, "hyper instance"]:
@@ -161,6 +166,7 @@ class LossTable:
             missing=cut(self.missing),
             fingerprints=None if self.fingerprints is None else self.fingerprints[columns],
             columns=kept,
+            baselines={name: row[columns] for name, row in self.baselines.items()},
         )
 
     def grouped(self, groups: Any, *, seed: int = 0) -> "LossTable":
@@ -242,6 +248,7 @@ class LossTable:
         """Write the table as npz, without pickle."""
         arrays = {"losses": self.losses}
         arrays |= {f"candidates.{name}": values for name, values in self.candidates.items()}
+        arrays |= {f"{BASELINES}{name}": row for name, row in self.baselines.items()}
         optional = ("start", "success", "missing", "fingerprints")
         arrays |= {name: array for name in optional if (array := getattr(self, name)) is not None}
         if self.columns is not None:
@@ -275,6 +282,7 @@ class LossTable:
             provenance=provenance,
             fingerprints=arrays.get("fingerprints"),
             columns=Columns(arrays["columns.sizes"], arrays["columns.lead"]) if "columns.sizes" in arrays else None,
+            baselines={k.removeprefix(BASELINES): v for k, v in arrays.items() if k.startswith(BASELINES)},
         )
 
 
@@ -284,6 +292,9 @@ def table_hash(table: LossTable) -> str:
     parts = [table.losses, table.start, table.success]
     if table.columns is not None:
         parts += [table.columns.sizes, table.columns.lead]
+    for name, row in table.baselines.items():
+        content.update(name.encode())
+        parts.append(row)
     for array in parts:
         content.update(b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
     return content.hexdigest()

@@ -206,6 +206,58 @@ def hold_out(table, prior, posterior, level):
     return [(bounds.HoldOut(GRID).upper(table, 2, level), value)]
 
 
+def with_baseline(table):
+    """The table with a baseline that fails now and then, and its scores."""
+    other = np.where(np.arange(table.shape[1]) % 9 == 0, np.inf, np.roll(table.start, 3) * 0.7)
+    whole = LossTable(table.losses, table.start, baselines={"it": other})
+    return whole, exact.z_of(LossTable(other[None], table.start))[0]
+
+
+def gain(table, prior, posterior, level):
+    table, other = with_baseline(table)
+    ours = bounds.GainBetting(GRID, "it").for_candidates(table, prior, level)
+    pairs = []
+    for found, z, pi in zip(ours, exact.z_of(table), weights(prior), strict=True):
+        threshold = -mp.log(mp.mpf(level) * pi)
+
+        def excess(r, z=z, threshold=threshold):
+            terms = [
+                mp.mpf(float(w))
+                * mp.exp(mp.fsum(mp.log(1 - mp.mpf(float(t)) * (a - r * b)) for a, b in zip(z, other, strict=True)))
+                for t, w in zip(GRID.points, GRID.weights, strict=True)
+            ]
+            return mp.log(mp.fsum(terms)) - threshold
+
+        pairs.append((found, exact.bisect(excess, mp.mpf(0), mp.mpf(1)) if excess(mp.mpf(1)) > 0 else mp.inf))
+    return pairs
+
+
+def difference(table, prior, posterior, level):
+    table, other = with_baseline(table)
+    ours, n = bounds.Difference(GRID, "it").for_candidates(table, prior, level), table.shape[1]
+    return [
+        (
+            found,
+            2
+            * exact.largest_mean([(1 + a - b) / 2 for a, b in zip(z, other, strict=True)], GRID, n, mp.mpf(level) * pi)
+            - 1,
+        )
+        for found, z, pi in zip(ours, exact.z_of(table), weights(prior), strict=True)
+    ]
+
+
+def win(table, prior, posterior, level):
+    table, _ = with_baseline(table)
+    ours, n = bounds.WinProbability("it").for_candidates(table, prior, level), table.shape[1]
+    ends = [[min(x, s) if np.isfinite(x) else s for x, s in zip(row, table.start, strict=True)] for row in table.losses]
+    other = [min(x, s) for x, s in zip(table.baselines["it"], table.start, strict=True)]
+    counts = [sum(a < b for a, b in zip(row, other, strict=True)) for row in ends]
+    return [
+        (-o, -exact.clopper_pearson(k, n, mp.mpf(level) * pi))
+        for o, k, pi in zip(ours, counts, weights(prior), strict=True)
+    ]
+
+
 REFERENCE = {
     bounds.GuaranteedConvergence: guaranteed,
     bounds.ConditionalOnSuccess: conditional,
@@ -221,9 +273,15 @@ REFERENCE = {
     bounds.OrderStatistics: quantile,
     bounds.AbsoluteLoss: absolute,
     bounds.HoldOut: hold_out,
+    bounds.GainBetting: gain,
+    bounds.Difference: difference,
+    bounds.WinProbability: win,
 }
 #: Numerical inverses; the rest are closed formulas and carry the rounding of one.
 INVERSES = {
+    bounds.GainBetting,
+    bounds.Difference,
+    bounds.WinProbability,
     bounds.SmallKL,
     bounds.MixtureBetting,
     bounds.ClopperPearson,

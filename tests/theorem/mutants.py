@@ -211,6 +211,53 @@ COIN_OF_HALF_LOSSES = type(COIN)("half losses", COIN.probability, COIN.start, np
 #: Ends at its start half of the time, at 0 otherwise.
 FAIR = type(COIN)("fair", COIN.probability, COIN.start, np.array([[0.0, 1.0]]), COIN.weights)
 
+#: As good as its baseline on average, which is all or nothing; and one that ties with it half of the time.
+STEADY = type(COIN)(
+    "steady", np.array([0.7, 0.3]), np.ones(2), np.array([[0.3, 0.3]]), np.ones(1), np.array([0.0, 1.0])
+)
+TIES = type(COIN)("ties", np.array([0.5, 0.5]), np.ones(2), np.array([[0.2, 0.4]]), np.ones(1), np.array([0.2, 0.6]))
+
+
+def gain_with_the_mean_of_the_baseline_plugged_in():
+    def violated(table):
+        other = np.full(table.shape[1], table.baselines["it"].mean())
+        claimed = bounds.GainBetting(T_GRID, "it").upper(table.safeguarded(), other, np.zeros(1), 0.1)
+        return bool(claimed[0] < 1 - 1e-9)
+
+    return STEADY.expectation(200, violated), 0.1
+
+
+def gain_over_a_baseline_that_failed_where_it_is_missing():
+    """One run in ten of the baseline is missing, and counts as the worst."""
+
+    def violated(table):
+        other = np.where(np.arange(table.shape[1]) % 10 == 0, 1.0, table.baselines["it"])
+        claimed = bounds.GainBetting(T_GRID, "it").upper(table.safeguarded(), other, np.zeros(1), 0.1)
+        return bool(claimed[0] < 1 - 1e-9)
+
+    return STEADY.expectation(200, violated), 0.1
+
+
+def difference_that_is_not_doubled():
+    law = type(COIN)(
+        "apart", np.array([0.5, 0.5]), np.ones(2), np.array([[0.8, 1.0]]), np.ones(1), np.array([0.0, 0.2])
+    )
+
+    def violated(table):
+        claimed = bounds.Difference(T_GRID, "it").for_candidates(table, law.prior, 0.1)
+        return bool(claimed[0] / 2 < 0.8 - 1e-9)
+
+    return law.expectation(30, violated), 0.1
+
+
+def win_by_ties():
+    def violated(table):
+        counts = (table.losses <= table.baselines["it"]).sum(axis=1).astype(float)
+        return bool(bounds.ClopperPearson().lower(counts, table.shape[1], np.zeros(1), 0.1)[0] > 0.5 + 1e-9)
+
+    return TIES.expectation(30, violated), 0.1
+
+
 MUTANTS = {
     bounds.GuaranteedConvergence: [guaranteed_with_training_second_moment],
     bounds.ConditionalOnSuccess: [conditional_with_training_second_moment],
@@ -233,5 +280,11 @@ MUTANTS = {
     bounds.PosteriorSuccess: [posterior_success_without_its_square_root],
     bounds.OrderStatistics: [quantile_one_order_too_low],
     bounds.AbsoluteLoss: [absolute_without_the_excess],
+    bounds.GainBetting: [
+        gain_with_the_mean_of_the_baseline_plugged_in,
+        gain_over_a_baseline_that_failed_where_it_is_missing,
+    ],
+    bounds.Difference: [difference_that_is_not_doubled],
+    bounds.WinProbability: [win_by_ties],
     bounds.HoldOut: [hold_out_on_the_instances_of_the_selection, normal_interval_on_rare_catastrophes],
 }

@@ -64,14 +64,22 @@ class Setting:
     @cached_property
     def z(self) -> np.ndarray:
         """The score of every run."""
+        return self.scores(self.table)
+
+    def baseline(self, name: str) -> np.ndarray:
+        """The score of a baseline."""
+        return np.asarray(self.scores(LossTable(self.table.baselines[name][None], self.table.start))[0])
+
+    def scores(self, table: LossTable) -> np.ndarray:
+        """The scores of the runs of a table, put into the columns of this one."""
         score = self.design["score"]
         if score["name"] == "ratio":
-            return self.averaged(np.minimum(relative(self.table), 1))
+            return self.averaged(np.minimum(relative(table), 1))
         if score["name"] == "ranged":
-            capped = np.where(np.isnan(self.table.losses), np.inf, self.table.losses) / score["top"]
+            capped = np.where(np.isnan(table.losses), np.inf, table.losses) / score["top"]
             return self.averaged(np.minimum(capped, 1))
         if score["name"] in ("rate", "digits"):
-            shrunk = np.minimum(log_relative(self.table), 0)
+            shrunk = np.minimum(log_relative(table), 0)
             if score["name"] == "rate":
                 return self.averaged(np.exp(shrunk / score["steps"]))
             return self.averaged(np.maximum(1 + shrunk / np.log(10) / score["top"], 0))

@@ -166,11 +166,17 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
         "schema": "pacopt.certificate/2",
         "sentences": stored["sentences"],  # words: `verify` compares them
         "separate_draws": stored["separate_draws"],
-        "table_hash": hashed(*(content(array) for array in (table.losses, table.start, table.success, *columns))),
+        "table_hash": _table_hash(table, columns),
         "theorems": stored["theorems"],  # likewise
         "user_success": table.success is not None,
         "zero_starts": 0 if table.start is None else int((table.start == 0).sum()),
     }
+
+
+def _table_hash(table: LossTable, columns: list[np.ndarray]) -> str:
+    names = [name.encode() for name in table.baselines]
+    arrays = (table.losses, table.start, table.success, *columns, *table.baselines.values())
+    return hashed(*names, *(content(array) for array in arrays))
 
 
 def not_recomputed(stored: dict[str, Any]) -> tuple[str, ...]:

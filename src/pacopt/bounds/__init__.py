@@ -9,6 +9,8 @@ from pacopt.bounds.catoni import Catoni
 from pacopt.bounds.conditional import ConditionalOnSuccess
 from pacopt.bounds.conditional_betting import ConditionalBetting
 from pacopt.bounds.continuous import certified_minimum, covered_interval_price, one_sided_price, second_moment_grid
+from pacopt.bounds.difference import Difference
+from pacopt.bounds.gain import GainBetting
 from pacopt.bounds.grids import OnGrid
 from pacopt.bounds.guaranteed import GuaranteedConvergence
 from pacopt.bounds.hold_out import HoldOut
@@ -17,6 +19,7 @@ from pacopt.bounds.mixture import MixtureBetting
 from pacopt.bounds.order_statistics import OrderStatistics
 from pacopt.bounds.self_normalised import SelfNormalised
 from pacopt.bounds.success import ClopperPearson, PosteriorSuccess
+from pacopt.bounds.win import WinProbability
 
 #: Every theorem; the tests go through this list.
 ALL = (
@@ -34,6 +37,9 @@ ALL = (
     OrderStatistics,
     AbsoluteLoss,
     HoldOut,
+    GainBetting,
+    Difference,
+    WinProbability,
 )
 
 __all__ = [
@@ -46,6 +52,8 @@ __all__ = [
     "ClopperPearson",
     "ConditionalBetting",
     "ConditionalOnSuccess",
+    "Difference",
+    "GainBetting",
     "GuaranteedConvergence",
     "HoldOut",
     "MixtureBetting",
@@ -55,6 +63,7 @@ __all__ = [
     "SelfNormalised",
     "SmallKL",
     "Truncation",
+    "WinProbability",
     "certified_minimum",
     "covered_interval_price",
     "one_sided_price",

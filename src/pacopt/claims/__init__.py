@@ -7,19 +7,22 @@ from typing import Any
 from pacopt.claims.absolute import Absolute
 from pacopt.claims.base import AbstractClaim, Highlight, Learnt
 from pacopt.claims.foreign import ForeignClaim
+from pacopt.claims.gain import Gain
 from pacopt.claims.quantile import Quantile
 from pacopt.claims.risk import Risk
-from pacopt.claims.standard import Shares, shared_out, standard_claims
+from pacopt.claims.standard import Shares, compared_claims, shared_out, standard_claims
 from pacopt.claims.subject import Subject
 from pacopt.claims.success import Success
+from pacopt.claims.win import Win
 
 #: Every claim of pacopt's own.
-ALL = (Risk, Success, Quantile, Absolute)
+ALL = (Risk, Success, Quantile, Absolute, Gain, Win)
 
 __all__ = [
     "ALL",
     "Absolute",
     "AbstractClaim",
+    "Gain",
     "Highlight",
     "Learnt",
     "Quantile",
@@ -27,7 +30,9 @@ __all__ = [
     "Shares",
     "Subject",
     "Success",
+    "Win",
     "claim_from_dict",
+    "compared_claims",
     "shared_out",
     "standard_claims",
 ]

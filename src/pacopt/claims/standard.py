@@ -8,9 +8,11 @@ from typing import Any
 from pacopt.bounds.absolute import Truncation
 from pacopt.claims.absolute import Absolute
 from pacopt.claims.base import AbstractClaim
+from pacopt.claims.gain import Gain
 from pacopt.claims.quantile import Quantile
 from pacopt.claims.risk import Risk
 from pacopt.claims.success import Success
+from pacopt.claims.win import Win
 from pacopt.errors import DesignError
 from pacopt.support.numbers import is_real
 
@@ -125,3 +127,8 @@ def shared_out(claims: Sequence[AbstractClaim]) -> tuple[AbstractClaim, ...]:
         )
     divided: Any = [replace(claim, share=claim.share / sum(shares)) for claim in claims]  # type: ignore[type-var]
     return tuple(divided)
+
+
+def compared_claims(claims: Sequence[AbstractClaim], over: tuple[str, ...]) -> tuple[AbstractClaim, ...]:
+    """These claims, and those of a gain over baselines of these names, with all shares divided anew."""
+    return shared_out((*claims, Gain(over=over), Win(over=over)))

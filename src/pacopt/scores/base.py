@@ -84,6 +84,10 @@ class AbstractScore(ABC):
         """This score for runs of so many steps, if anybody counts them."""
         return self
 
+    def floor(self, table: LossTable) -> Any:
+        """Losses below this are as good as it, for each run of a table."""
+        return 0.0
+
     @property
     def open(self) -> bool:
         """Whether something of it is left to `learn`; a design needs to know all of it."""

@@ -104,6 +104,10 @@ class Digits(AbstractScore):
         """What is gained."""
         return "digits gained", f"≥ {down(max(0.0, self.scale - value))}"
 
+    def floor(self, table: LossTable) -> Any:
+        """What is left of the start when all digits are gained."""
+        return 10.0**-self.scale * table.starts
+
     @property
     def open(self) -> bool:
         """Whether no number was given."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pacopt.claims import AbstractClaim
+from pacopt.claims import AbstractClaim, compared_claims
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design, Seeding
 from pacopt.engines.base import AbstractEngine
@@ -22,7 +22,9 @@ from pacopt.priors.trials import Trials
 from pacopt.scores import AbstractScore, Ratio
 from pacopt.sources import Sources
 from pacopt.splits import Split
+from pacopt.stages.baselines import Opponent
 from pacopt.stages.course import Course
+from pacopt.stages.evaluation import number_of
 from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable
 from pacopt.support.interrupts import heed
 from pacopt.support.machine import cores
@@ -40,7 +42,15 @@ class Stages:
     epsilon: float
     score: AbstractScore = field(default_factory=Ratio)
     course: Course = field(default_factory=Course)
+    opponents: tuple[Opponent, ...] = ()
     store: Checkpoint | None = None
+
+    def against(self, opponents: tuple[Opponent, ...]) -> "Stages":
+        """With claims of a gain over these baselines, if there are any."""
+        if not opponents:
+            return self
+        over = tuple(each.name for each in opponents)
+        return replace(self, opponents=opponents, claims=compared_claims(self.claims, over))
 
     def refuse_unreachable(self, wanted: float | None, weight: float) -> None:
         """Refuse a success probability that a candidate of this weight cannot have if all of its runs succeed."""
@@ -95,14 +105,30 @@ class Stages:
         """Every candidate on the training instances, with where the table comes from."""
         candidates, train = design.prior.support, self.split.train
         about = {"curvature": None if curvature is None else dict(curvature), "split": described_split(self.split)}
+        if self.opponents:
+            about["baselines"] = {each.name: each.described() for each in self.opponents}
         if racing:
             run = partial(self.run, "train")
             provenance = {**self.engine.provenance(candidates, train), **about}
-            return race(
+            raced = race(
                 run, candidates, train, target_ratio=self.target_ratio, score=design.score, provenance=provenance
             )
+            return replace(raced, baselines=self._baselines(raced))
         table = self.run("train", candidates, train)
-        return replace(table, provenance={**table.provenance, **about})
+        return replace(table, provenance={**table.provenance, **about}, baselines=self._baselines(table))
+
+    def _baselines(self, table: LossTable) -> dict[str, np.ndarray]:
+        """What the baselines do on the training instances; one that is a candidate does what the candidate did.
+
+        Runs in a table of another shape may round differently, and nobody wins by that.
+        """
+        found = {}
+        for each in self.opponents:
+            row = number_of(table, each.hyper) if each.engine is self.engine else None
+            known = row is not None and (table.missing is None or not table.missing[row].any())
+            losses = table.losses[row] if known else each.losses(self.split.train, self.store)
+            found[each.name] = np.where(np.isfinite(losses), losses, np.inf)
+        return found
 
     def run(self, part: str, candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
         """The candidates on instances of one part of the split."""

@@ -164,3 +164,33 @@ def named_candidates(candidates: Mapping[str, Any], rows: int) -> dict[str, np.n
                 "Pass the candidates in the order of the rows.",
             )
     return named or {ONLY: frozen(np.arange(rows, dtype=np.float64))}
+
+
+def baseline_rows(baselines: Any, runs: int) -> dict[str, np.ndarray]:
+    """Read-only losses of baselines by name, in the order of the names; one for each run, infinite where it failed."""
+    if not isinstance(baselines, Mapping):
+        raise TableError(
+            f"baselines is a {type(baselines).__name__}.", "They go by name.", "", 'Use {"default": losses}.'
+        )
+    found = {}
+    for name, losses in sorted(baselines.items()):
+        row = real_array(f"baselines[{name!r}]", losses)
+        if not isinstance(name, str) or not name.strip() or not name.isprintable() or "/" in name:
+            raise TableError(f"A baseline is named {name!r}.", "Its name can be printed.", "", "Rename it.")
+        if row.shape != (runs,):
+            raise TableError(
+                f"baselines[{name!r}] has shape {row.shape}.",
+                f"It has one loss for each run: shape ({runs},).",
+                "A gain is over what ran on the same instances.",
+                "Run the baseline on every instance.",
+            )
+        bad = np.flatnonzero(np.isnan(row) | (row < 0))
+        if len(bad):
+            raise TableError(
+                f"The loss of the baseline {name!r} on instance {bad[0]} is {row[bad[0]]}; {len(bad)} are like this.",
+                "A baseline has a loss, not negative, on every instance; infinity says that its run failed.",
+                "A baseline that is missing where it does well would make a gain look larger than it is.",
+                "Run it on every instance, and use numpy.inf for runs that failed.",
+            )
+        found[name] = row
+    return found

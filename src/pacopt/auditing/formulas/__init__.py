@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pacopt.auditing.comparing import ContradictionError
-from pacopt.auditing.formulas import absolute, quantile, risk, success
+from pacopt.auditing.formulas import absolute, gain, quantile, risk, success, win
 from pacopt.auditing.setting import Setting
 
 
@@ -40,6 +40,8 @@ TABLE: tuple[tuple[str, str, Any], ...] = (
     ("success", "pacopt.claims.success:Success", success),
     ("quantile", "pacopt.claims.quantile:Quantile", quantile),
     ("absolute", "pacopt.claims.absolute:Absolute", absolute),
+    ("gain", "pacopt.claims.gain:Gain", gain),
+    ("win", "pacopt.claims.win:Win", win),
 )
 FORMULAS: dict[str, Any] = {kind: formula for _, kind, formula in TABLE}
 NAMES: dict[str, str] = {kind: name for name, kind, _ in TABLE}

@@ -1,0 +1,103 @@
+"""On average so many times smaller than with a baseline."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.bounds.baselines import baseline_table
+from pacopt.bounds.difference import Difference
+from pacopt.bounds.gain import GainBetting
+from pacopt.claims.base import AbstractClaim, Highlight
+from pacopt.claims.over import Over, key_of
+from pacopt.claims.subject import Subject
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.scores import Digits
+from pacopt.support.rounding import down
+
+if TYPE_CHECKING:
+    from pacopt.design import Design
+
+
+@dataclass(frozen=True, slots=True)
+class Gain(Over, AbstractClaim):
+    """E z_b >= factor * E z for every candidate at once: the mean score is so many times smaller than a baseline's.
+
+    A ratio of means, and not a mean of ratios. Of several baselines each has an equal part of the share; the first one
+    is what the number under `gain` is over.
+
+    >>> Gain(over=("the textbook", "Nesterov")).over
+    ('the textbook', 'Nesterov')
+    """
+
+    share: float = 0.4
+    over: tuple[str, ...] = ("the textbook",)
+
+    name: ClassVar = "gain"
+    at_least: ClassVar = True
+
+    def bound(self, design: "Design", baseline: str | None = None) -> GainBetting | Difference:
+        """Betting on both scores; on their difference for digits, which are logarithms already."""
+        kind = Difference if isinstance(design.score, Digits) else GainBetting
+        return kind(design.t_grid, self.over[0] if baseline is None else baseline, design.score)
+
+    def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """The factor over the first baseline; minus infinity where none is shown."""
+        return self._factors(table, design, self.over[0], epsilon)
+
+    def for_posterior(self, table: LossTable, design: "Design", posterior: DiscreteMeasure, epsilon: float) -> None:
+        """None: there is no such form."""
+        return
+
+    def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, Any]:
+        """What was measured, and the factors over the other baselines; None where no gain is shown."""
+        found: dict[str, Any] = {}
+        row = table.select(rows=[index])
+        alone = design.weighed(DiscreteMeasure(row.candidates, np.zeros(1)), design.t_grid, None)
+        for baseline in self.over[1:]:
+            weighted = epsilon * float(design.prior.weights[index])
+            factor = float(self._factors(row, alone, baseline, weighted)[0]) if weighted > 0 else -np.inf
+            found[key_of(self.name, baseline)] = factor if np.isfinite(factor) else None
+        ours = float(design.score.of(row).mean())
+        theirs = float(design.score.of(baseline_table(row, self.over[0])).mean())
+        if isinstance(design.score, Digits):
+            return {"gain_measured": design.score.scale * (theirs - ours)} | found
+        return {"gain_measured": theirs / ours if ours > 0 else None} | found
+
+    def _factors(self, table: LossTable, design: "Design", baseline: str, epsilon: float) -> np.ndarray:
+        level = self.share * epsilon / len(self.over)
+        found = self.bound(design, baseline).for_candidates(table, design.prior, level)
+        if isinstance(design.score, Digits):
+            return np.where(found < 0, -design.score.scale * found, -np.inf)
+        return np.where(found < 1, 1 / np.maximum(found, 1e-300), -np.inf)
+
+    def sentence(self, value: float | None, subject: Subject) -> str:
+        """So many times smaller."""
+        what, both = subject.score.noun, ", both with the safeguard" if subject.relative else ""
+        if value is None:
+            return f"No gain over {self.over[0]} could be shown with these instances."
+        if isinstance(subject.score, Digits):
+            return f"On average it gains at least {down(value)} digits more than {self.over[0]}{both}."
+        return f"On average its {what} is at least {down(value)} times smaller than that of {self.over[0]}{both}."
+
+    def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
+        """The other baselines."""
+        others = [(each, values.get(key_of(self.name, each))) for each in self.over[1:]]
+        unit = "digits" if isinstance(design.score, Digits) else "times"
+        said = [
+            f"over {name} {'none is shown' if value is None else f'{down(value)} {unit}'}" for name, value in others
+        ]
+        return [f"Gains over the other baselines: {', '.join(said)}."] if said else []
+
+    def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
+        """A factor."""
+        unit = "digits" if isinstance(design.score, Digits) else "times"
+        shown = "none shown" if value is None else f"≥ {down(value)} {unit}"
+        return Highlight(f"gain over {self.over[0]}", shown, self.sentence(value, subject))
+
+    def heading(self, design: "Design") -> str:
+        """Over what."""
+        return f"gain over {self.over[0]} at least"

@@ -1,0 +1,32 @@
+"""What claims that compare with baselines share: their names."""
+
+import re
+from typing import Any
+
+from pacopt.errors import DesignError
+
+
+class Over:
+    """A claim over baselines, by their names."""
+
+    __slots__ = ()
+    over: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what names no baseline, or one twice."""
+        given: Any = (self.over,) if isinstance(self.over, str) else self.over
+        names = tuple(given) if isinstance(given, list | tuple) else ()
+        keys = {key_of("", name) for name in names if isinstance(name, str) and name.strip() and name.isprintable()}
+        if not names or len(keys) < len(names):
+            raise DesignError(
+                f"The baselines are {self.over!r}.",
+                "At least one is needed, and each has a name of its own.",
+                "",
+                'Use over=("the textbook",), for example.',
+            )
+        object.__setattr__(self, "over", names)
+
+
+def key_of(claim: str, baseline: str) -> str:
+    """Under which the number of a claim over a baseline is stored: letters, digits and underscores."""
+    return f"{claim}_{re.sub(r'[^0-9a-zA-Z]+', '_', baseline).strip('_').lower()}"

@@ -1,0 +1,72 @@
+"""It ends below a baseline on so large a part of the instances."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.bounds.baselines import wins
+from pacopt.bounds.win import WinProbability
+from pacopt.claims.base import AbstractClaim, Highlight
+from pacopt.claims.over import Over, key_of
+from pacopt.claims.subject import Subject
+from pacopt.loss_table import LossTable
+from pacopt.measure import DiscreteMeasure
+from pacopt.support.rounding import down, percent
+
+if TYPE_CHECKING:
+    from pacopt.design import Design
+
+
+@dataclass(frozen=True, slots=True)
+class Win(Over, AbstractClaim):
+    """P(it ends below the baseline) >= p for every candidate at once, counted on losses; ties are no win."""
+
+    share: float = 0.1
+    over: tuple[str, ...] = ("the textbook",)
+
+    name: ClassVar = "win"
+    at_least: ClassVar = True
+
+    def bound(self, design: "Design", baseline: str | None = None) -> WinProbability:
+        """Clopper & Pearson."""
+        return WinProbability(self.over[0] if baseline is None else baseline, design.score)
+
+    def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
+        """The probability of ending below the first baseline."""
+        return self.bound(design).for_candidates(table, design.prior, self.share * epsilon / len(self.over))
+
+    def for_posterior(self, table: LossTable, design: "Design", posterior: DiscreteMeasure, epsilon: float) -> float:
+        """The mean of these."""
+        return posterior.expectation(self.for_candidates(table, design, epsilon))
+
+    def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, Any]:
+        """How often it ended below the first, and the probabilities for the others."""
+        level = self.share * epsilon / len(self.over)
+        found: dict[str, Any] = {"win_measured": float(wins(table, self.over[0], design.score)[index].mean())}
+        for baseline in self.over[1:]:
+            bounds = self.bound(design, baseline).for_candidates(table, design.prior, level)
+            found[key_of(self.name, baseline)] = float(bounds[index])
+        return found
+
+    def sentence(self, value: float | None, subject: Subject) -> str:
+        """On so many instances."""
+        if not value:
+            return f"It could not be shown that it ever ends below {self.over[0]}."
+        return f"It ends below {self.over[0]} on at least {percent(down(value))} of {subject.drawn}."
+
+    def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
+        """The other baselines."""
+        said = [f"{each} on {percent(down(values[key_of(self.name, each)]))}" for each in self.over[1:]]
+        return [f"It ends below other baselines at least so often: {', '.join(said)}."] if said else []
+
+    def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
+        """In per cent."""
+        shown = "none shown" if not value else f"≥ {percent(down(value))}"
+        return Highlight(f"better than {self.over[0]}", shown, self.sentence(value, subject))
+
+    def heading(self, design: "Design") -> str:
+        """Below what."""
+        return f"better than {self.over[0]} at least"

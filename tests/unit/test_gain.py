@@ -1,0 +1,195 @@
+"""A gain over baselines goes from learn to certificate, run, audit and report, and nothing wrong is certified."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import pacopt
+from pacopt import Baseline, Design, Digits, GradientDescent, HeavyBall, LossTable, Nesterov, Ranged, Rate, certify
+from pacopt.auditing import audit
+from pacopt.claims import Gain, Win, compared_claims, shared_out, standard_claims
+from pacopt.errors import AlgorithmError, CandidatesError, DesignError, TableError
+from pacopt.priors import Search
+
+LAW = pacopt.VaryingCurvature.draw(seed=0, n=10)
+QUICK = Search(candidates=16, explore=1, rounds=2)
+BOTH = ("the textbook", "Nesterov, 5 steps")
+
+
+def learn(baseline, **options):
+    parts = pacopt.split(LAW.sample(500, seed=1), prior=80, train=360, test=60, seed=2)
+    settings = {"steps": 20, "prior": QUICK, "curvature": LAW.curvature} | options
+    return pacopt.learn(LAW.problem, HeavyBall(), parts, baseline=baseline, **settings)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return learn({BOTH[0]: Baseline(), BOTH[1]: Baseline(algorithm=Nesterov(), steps=5)})
+
+
+def test_a_gain_is_certified_saved_verified_and_shown(learned, tmp_path):
+    deployed = learned.certificate.deployed
+    assert 1 < deployed.gain < deployed.gain_measured
+    assert deployed.gain_nesterov_5_steps > 1
+    assert 0.5 < deployed.win <= deployed.win_measured
+    assert learned.certificate.posterior.values["gain"] is None
+    assert [round(claim.share * 15, 6) for claim in learned.certificate.design.claims] == [6, 2, 2, 4, 1]
+    text = str(learned.certificate)
+    assert "times smaller than that of the textbook" in text
+    assert "over Nesterov, 5 steps" in text
+    assert "the baselines were fixed before the training instances were seen (declared)" in text
+    place = learned.save(tmp_path / "run")
+    assert pacopt.verify(place).passed
+    again = pacopt.Learned.load(place)
+    assert str(again.certificate) == str(learned.beside(place).certificate)
+    assert again.table.baselines.keys() == set(BOTH)
+    page = (place / "report.html").read_text()
+    assert "gain over the textbook" in page
+    assert "better than the textbook" in page
+
+
+def test_baselines_are_what_they_would_be_if_they_ran_alone(learned):
+    train = learned.train
+    standard = HeavyBall().standard(*LAW.curvature)
+    alone = pacopt.tabulate(LAW.problem, HeavyBall(), {k: [v] for k, v in standard.items()}, train, steps=20)
+    np.testing.assert_allclose(learned.table.baselines[BOTH[0]], alone.losses[0], rtol=1e-9)
+    standard = Nesterov().standard(*LAW.curvature)
+    alone = pacopt.tabulate(LAW.problem, Nesterov(), {k: [v] for k, v in standard.items()}, train, steps=5)
+    np.testing.assert_allclose(learned.table.baselines[BOTH[1]], alone.losses[0], rtol=1e-9)
+    assert set(learned.table.provenance["baselines"]) == set(BOTH)
+
+
+def test_racing_gives_up_no_baseline_and_resuming_changes_nothing(learned, tmp_path):
+    options = {BOTH[0]: Baseline(), BOTH[1]: Baseline(algorithm=Nesterov(), steps=5)}
+    raced = learn(options, racing=True)
+    for name, row in raced.table.baselines.items():
+        np.testing.assert_allclose(row, learned.table.baselines[name], rtol=1e-9)
+    again = learn(options, checkpoint=tmp_path / "kept")
+    assert learn(options, checkpoint=tmp_path / "kept").certificate.to_dict() == again.certificate.to_dict()
+
+
+def test_hyperparameters_alone_are_a_baseline():
+    one = learn({"step_size": 1e-4, "momentum": 0.5})
+    assert "that of the baseline, both" in one.certificate.sentences["gain"]
+    none = learn(dict(one.hyper))
+    assert none.certificate.deployed.gain is None
+    assert none.certificate.sentences["gain"] == "No gain over the baseline could be shown with these instances."
+    assert none.certificate.deployed.win == 0.0
+    assert "could not be shown" in none.certificate.sentences["win"]
+    for score in (Rate(), Digits()):
+        other = learn({"step_size": 1e-4, "momentum": 0.5}, score=score)
+        assert other.certificate.deployed.gain is not None
+        assert ("digits more than" in other.certificate.sentences["gain"]) == isinstance(score, Digits)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "error", "words"),
+    [
+        (5, DesignError, "baseline is 5"),
+        ("textbook", DesignError, "Use pacopt.Baseline"),
+        (Baseline({"step": 1.0}), CandidatesError, "step"),
+        (Baseline({"step_size": np.nan, "momentum": 0.5}), CandidatesError, "nan"),
+        (Baseline(steps=0), AlgorithmError, "steps is 0"),
+        ({"": Baseline(), "other": 5}, DesignError, "baseline is"),
+        ({"a b": Baseline(), "a-b": Baseline()}, DesignError, "name of its own"),
+    ],
+    ids=str,
+)
+def test_what_is_no_baseline_is_refused_before_anything_runs(baseline, error, words):
+    with pytest.raises((error, pacopt.PacoptError), match=words):
+        learn(baseline)
+
+
+def test_an_algorithm_without_a_textbook_needs_hyperparameters():
+    class Plain(pacopt.AbstractAlgorithm):
+        hyperparameters = GradientDescent().hyperparameters
+
+        def init(self, x, hyper, objective):
+            return x
+
+        def step(self, x, hyper, objective):
+            return x - hyper["step_size"] * objective.gradient(x)
+
+        def read(self, x):
+            return x
+
+    with pytest.raises(DesignError, match="no textbook for it"):
+        learn(Baseline(algorithm=Plain()))
+
+
+def own_table(**baselines):
+    rng = np.random.default_rng(0)
+    return LossTable(rng.beta(1, 20, (4, 400)), np.ones(400), baselines=baselines)
+
+
+def test_a_table_of_ones_own_has_baselines_as_rows(tmp_path):
+    base = np.where(np.arange(400) % 50 == 0, np.inf, 0.4)
+    table = own_table(default=base)
+    claims = compared_claims(standard_claims(), ("default",))
+    certificate = certify(table, Design.uniform(table, claims=claims))
+    assert certificate.deployed.gain > 5
+    place = certificate.save(tmp_path / "run")
+    assert pacopt.verify(place).passed
+    counts = LossTable(np.full((2, 300), 40.0), candidates={"k": [1, 2]}, baselines={"default": np.full(300, 100.0)})
+    design = Design.uniform(counts, score=Ranged(200, unit="iterations"), claims=claims)
+    found = certify(counts, design, allow_duplicates=True)
+    assert 1.5 < found.deployed.gain < 2.5
+    assert "with the safeguard" not in found.sentences["gain"]
+    assert found.deployed.win > 0.9
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (np.full(400, np.nan), "has a loss, not negative, on every instance"),
+        (np.full(400, -1.0), "not negative"),
+        (np.ones(399), "one loss for each run"),
+        (np.ones((2, 400)), "one loss for each run"),
+        (["a"] * 400, "real numbers"),
+    ],
+    ids=["missing", "negative", "short", "two rows", "texts"],
+)
+def test_a_baseline_with_missing_or_impossible_cells_is_refused(row, words):
+    with pytest.raises(TableError, match=words):
+        own_table(default=row)
+
+
+def test_a_claim_over_a_baseline_that_is_not_there_is_refused():
+    table = own_table(default=np.ones(400))
+    with pytest.raises(TableError, match="There is no baseline 'the textbook'"):
+        certify(table, Design.uniform(table, claims=shared_out([*standard_claims(), Gain()])))
+    for over in ((), ("",), ("a", "A"), 5):
+        with pytest.raises(DesignError, match="The baselines are"):
+            Win(over=over)
+    with pytest.raises(TableError, match="by name"):
+        LossTable(np.ones((1, 3)), np.ones(3), baselines=[1.0, 2.0, 3.0])
+
+
+def test_altered_gains_and_baselines_are_not_verified(learned):
+    stored = json.loads(json.dumps(learned.certificate.to_dict()))
+    assert audit(stored, learned.table).passed
+    for key in ("gain", "gain_measured", "gain_nesterov_5_steps", "win", "win_measured"):
+        altered = stored | {"deployed": stored["deployed"] | {key: stored["deployed"][key] * 1.01}}
+        assert not audit(altered, learned.table).passed
+    worse = {name: 2 * row for name, row in learned.table.baselines.items()}
+    from dataclasses import replace
+
+    assert not audit(stored, replace(learned.table, baselines=worse)).passed
+
+
+def test_gains_hold_as_often_as_they_say():
+    rng, false, repetitions, epsilon = np.random.default_rng(3), 0, 150, 0.2
+    shape = np.array([3.0, 6.0, 12.0])
+    truth = (1 / (1 + shape)) / (1 / 4)  # the baseline has Beta(1, 3)
+    for _ in range(repetitions):
+        shared = rng.random(50)  # candidate and baseline see the same instance
+        losses, base = 1 - shared ** (1 / shape[:, None]), 1 - shared ** (1 / 3)
+        losses = np.where(rng.random((3, 50)) < 0.5, losses, 1 - rng.random((3, 50)) ** (1 / shape[:, None]))
+        table = LossTable(losses, np.ones(50), baselines={"it": base})
+        design = Design.uniform(table, claims=[Gain(1.0, over="it")])
+        certificate = certify(table, design, confidence=1 - epsilon)
+        gain = certificate.deployed.gain
+        false += gain is not None and gain > 1 / truth[certificate.deployed.index] + 1e-9
+    assert binomtest(false, repetitions, epsilon, alternative="greater").pvalue > 1e-4
