@@ -6,7 +6,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Half of the time would go into optimising programs that run once. What is tested in a process of its own (commands,
 # examples, scripts) is compiled as users have it, and `make slow` runs all tests once more like that.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 if os.environ.get("ANNOTATIONS"):  # `make slow`; tests/property/test_annotations.py does it for every commit
     import annotations_checked  # noqa: F401

@@ -10,7 +10,7 @@ from pacopt.aliases import with_earlier_attributes
 from pacopt.bounds.absolute import Truncation
 from pacopt.bounds.grids import Grid
 from pacopt.bounds.informed import FAVOURITE, best_fraction, informed_grid, informed_weights, tempered
-from pacopt.claims import AbstractClaim, Shares, claim_from_dict, standard_claims
+from pacopt.claims import ALL, AbstractClaim, Shares, claim_from_dict, standard_claims
 from pacopt.claims.checking import check_name, check_shares, settled
 from pacopt.claims.standard import adjusted
 from pacopt.errors import DesignError
@@ -96,6 +96,11 @@ class Design:
     def objective(self) -> AbstractClaim:
         """The claim whose number is made as good as possible."""
         return self.claims[0]
+
+    @property
+    def spoken(self) -> tuple[AbstractClaim, ...]:
+        """The claims in the order in which they are said."""
+        return tuple(sorted(self.claims, key=lambda claim: not (claim.leading and type(claim) in ALL)))
 
     def __getitem__(self, name: str) -> AbstractClaim:
         """The claim of this name."""

@@ -69,7 +69,7 @@ def certificate_text(certificate: "Certificate") -> str:
         *([missed] if (missed := shortfall(c)) else []),
         f"With confidence {c.confidence!r} over the draw of {training_words(c)}, on {new_words(c)}, for "
         f"{subject.hyper}{run}:",
-        *(f"- {c.sentences[claim.name]}" for claim in design.claims),
+        *(f"- {c.sentences[claim.name]}" for claim in design.spoken),
     ]
     if c.origin.known_minimum:
         lines.append("Loss means here the loss above the minimum that the problem states for the instance.")

@@ -24,7 +24,17 @@ BLOCK = r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```"
 MODULES = [info.name for info in pkgutil.walk_packages(pacopt.__path__, "pacopt.")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+#: The paper's experiments, which tests/papers runs too.
+LONG = {ROOT / "docs/reproduction.md"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page in LONG else (), id=page.relative_to(ROOT).as_posix())
+        for page in PAGES
+    ],
+)
 def test_a_page_runs_as_printed(page, tmp_path, monkeypatch, capsys):
     """A block with a title is a file, other Python is run, and so is every line of shell that begins with pacopt."""
     monkeypatch.chdir(tmp_path)

@@ -21,8 +21,19 @@ SAYS = {
 }
 
 
-#: Two algorithms on a problem that tests/cases.py has too; what the README shows; what a page does by a command.
-LONG = dict.fromkeys(("logistic_regression", "own_problem", "sucker_ochs_2023_figure_4"), pytest.mark.slow)
+#: Two algorithms on a problem that tests/cases.py has too; what README, docs/learning.md, docs/certificates.md and
+#: docs/theory.md show; what a page does by a command.
+LONG = dict.fromkeys(
+    (
+        "absolute_loss",
+        "logistic_regression",
+        "own_problem",
+        "pick_from_the_frontier",
+        "save_verify_load",
+        "sucker_ochs_2023_figure_4",
+    ),
+    pytest.mark.slow,
+)
 PATHS = [pytest.param(path, marks=LONG.get(path.stem, ()), id=path.stem) for path in sorted(EXAMPLES.rglob("*.py"))]
 
 

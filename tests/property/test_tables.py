@@ -25,7 +25,11 @@ def assert_same_but_for_rounding(one, other, start):
     assert np.max(difference, initial=0) <= 1e-12
 
 
-@pytest.mark.parametrize("case", PROBLEMS, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    # One with arrays of every kind for each commit; the others in `make slow`.
+    [pytest.param(case, marks=() if case.name == "logistic" else pytest.mark.slow, id=case.name) for case in PROBLEMS],
+)
 @given(cache=st.integers(0, 14), work=st.integers(0, 20), rows=st.integers(1, 40), columns=st.integers(1, 60))
 @settings(max_examples=4)
 def test_the_table_does_not_depend_on_the_tiles(case, cache, work, rows, columns):

@@ -162,7 +162,7 @@ def test_what_is_commented_out_in_the_example_can_be_switched_on_with_the_values
     assert prepared.code.success.__name__ == "solved"
     plain, _ = read_job(folder / "job.toml")
     full, _ = read_job(folder / "changed.toml")
-    values = {key: value for key, value in full.top.items() if key not in ("success", "curvature")}
+    values = {key: value for key, value in full.top.items() if key not in ("success", "curvature", "baseline")}
     assert values == {key: value for key, value in plain.top.items() if key in values}, "defaults are as shown"
 
 
@@ -440,3 +440,39 @@ def test_an_example_overwrites_nothing(tmp_path):
         write_example(tmp_path / "job.toml")
     assert [path.name for path in tmp_path.iterdir()] == ["my_problem.py"]
     assert (tmp_path / "my_problem.py").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("lines", "score", "claims"),
+    [
+        ('score = "digits"', pacopt.Digits, 3),
+        ("score = { digits = 8 }", pacopt.Digits, 3),
+        ('score = "rate"\nbaseline = "textbook"', pacopt.Rate, 5),
+        ("baseline = { step_size = 0.01, momentum = 0.1 }", pacopt.Ratio, 5),
+    ],
+    ids=str,
+)
+def test_a_score_and_a_baseline_can_be_asked_for(folder, lines, score, claims):
+    text = (folder / "job.toml").read_text()
+    (folder / "scored.toml").write_text(text.replace("steps = 5", f"steps = 5\ncandidates = 16\n{lines}", 1))
+    certificate = prepare_job(folder / "scored.toml").learn().certificate
+    assert isinstance(certificate.design.score, score)
+    assert len(certificate.design.claims) == claims
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('score = "steps"', '"ratio", "rate" or "digits"'),
+        ("score = { digits = 0 }", "digits = 8"),
+        ("score = 8", '"ratio", "rate" or "digits"'),
+        ('baseline = "mine"', '"textbook", or hyperparameters'),
+        ("baseline = {}", '"textbook", or hyperparameters'),
+        ("baseline = 3", '"textbook", or hyperparameters'),
+    ],
+)
+def test_what_is_no_score_or_baseline_is_a_mistake_in_its_line(folder, line, words):
+    text = (folder / "job.toml").read_text()
+    (folder / "wrong.toml").write_text(text.replace("steps = 5", f"steps = 5\n{line}", 1))
+    with pytest.raises(JobError, match=words):
+        prepare_job(folder / "wrong.toml")

@@ -102,6 +102,7 @@ def test_a_score_that_lets_failures_count_as_gains_is_caught():
         pacopt.testing.check_score(Unguarded(4))
 
 
+@pytest.mark.slow  # the exact sums above see more
 @pytest.mark.parametrize("score", [Rate(20), Digits(4)], ids=repr)
 def test_certificates_hold_as_often_as_they_say(score):
     rng, epsilon, false, repetitions = np.random.default_rng(1), 0.2, 0, 150

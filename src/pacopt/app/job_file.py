@@ -63,6 +63,12 @@ def _score(value: Any) -> bool:
     return value in ("ratio", "rate", "digits")
 
 
+def _baseline(value: Any) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and all(isinstance(each, str | bool) or _finite(each) for each in value.values())
+    return value == "textbook"
+
+
 def _counted(most: int) -> Callable[[Any], bool]:
     return lambda value: is_whole(value, 1) and value <= most
 
@@ -81,6 +87,7 @@ TOP = {
     "target_ratio": Key("a number above 0, at most 1", lambda value: is_real(value) and 0 < value <= 1, 1.0),
     "quantile_level": Key("a number between 0 and 1, neither of them", _between, 0.9),
     "score": Key('"ratio", "rate" or "digits", or { digits = 8 } for so many of them', _score, "ratio"),
+    "baseline": Key('"textbook", or hyperparameters: { step_size = 0.1 }', _baseline),
     "success": Key('a text: "module:function", a function of the final point and the instance', _reference),
     "prior": Key('a text: "module:function", a function of Trials, in place of the search', _reference),
     "candidates": Key("a whole number, at least 1 and at most a million", _counted(CANDIDATES), 256),

@@ -27,6 +27,7 @@ from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
 from pacopt.scores import AbstractScore, Digits, Rate, Ratio
 from pacopt.splits import Split
+from pacopt.stages.baselines import Baseline
 from pacopt.support.arrays import digest
 from pacopt.support.progress import StageProgress
 
@@ -86,6 +87,7 @@ class Prepared:
                 confidence=top["confidence"],
                 quantile_level=top["quantile_level"],
                 score=_score(top["score"]),
+                baseline=Baseline() if top["baseline"] == "textbook" else top["baseline"],
                 truncation=self.truncation,
                 racing=top["racing"],
                 replicates=top["replicates"],

@@ -76,6 +76,8 @@ class AbstractClaim(ABC):
     safeguards: ClassVar[bool | None] = None
     #: Names of numbers that explain its own, if they do not begin with its name.
     explaining: ClassVar[tuple[str, ...]] = ()
+    #: Whether it is said before the others: what people ask first.
+    leading: ClassVar[bool] = False
     #: Whether its number is a value of the score, which a chart can show among the scores of runs.
     scored: ClassVar[bool] = False
 

@@ -38,6 +38,7 @@ class Gain(Over, AbstractClaim):
 
     name: ClassVar = "gain"
     at_least: ClassVar = True
+    leading: ClassVar = True
 
     def bound(self, design: "Design", baseline: str | None = None) -> GainBetting | Difference:
         """Betting on both scores; on their difference for digits, which are logarithms already."""

@@ -29,6 +29,7 @@ class Win(Over, AbstractClaim):
 
     name: ClassVar = "win"
     at_least: ClassVar = True
+    leading: ClassVar = True
 
     def bound(self, design: "Design", baseline: str | None = None) -> WinProbability:
         """Clopper & Pearson."""

@@ -52,7 +52,7 @@ def summary_of(source: Reported) -> Summary:
         word, tone = "Certified, with remarks", "warn"
     else:
         word, tone = "Certified", "good"
-    numbers = tuple(_number(c, claim, subject) for claim in c.design.claims)
+    numbers = tuple(_number(c, claim, subject) for claim in c.design.spoken)
     findings = _findings(source)
     return Summary(word, tone, shortfall(c), _sentence(c, subject), numbers, findings, remarks)
 
@@ -102,7 +102,7 @@ def _sentence(c: Certificate, subject: Subject) -> Markup:
     lead = Markup("With confidence {} over the draw of {}, on {}, for {}{}:").format(
         _strong(level_percent(c.confidence)), training_words(c), new_words(c), subject.hyper, run
     )
-    parts = [lead, *(_stressed(c, claim, subject) for claim in c.design.claims)]
+    parts = [lead, *(_stressed(c, claim, subject) for claim in c.design.spoken)]
     if c.origin.known_minimum:
         parts.append(Markup("Loss means the loss above the minimum that the problem states."))
     return Markup(" ").join(parts)
