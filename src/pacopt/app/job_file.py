@@ -66,7 +66,7 @@ def _score(value: Any) -> bool:
 def _baseline(value: Any) -> bool:
     if isinstance(value, dict):
         return bool(value) and all(isinstance(each, str | bool) or _finite(each) for each in value.values())
-    return value == "textbook"
+    return bool(value == "textbook")
 
 
 def _counted(most: int) -> Callable[[Any], bool]:
