@@ -85,7 +85,6 @@ FIRST = {
     "two hyperparameters",
     "one hyperparameter and a frontier",
     "success as the user sees it",
-    "a claim of a user's own",
     "all runs failed",
     "everything, stored by the first version",
 }

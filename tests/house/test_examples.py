@@ -22,10 +22,11 @@ SAYS = {
 
 
 #: Two algorithms on a problem that tests/cases.py has too; what README, docs/learning.md, docs/certificates.md and
-#: docs/theory.md show; what a page does by a command.
+#: docs/theory.md show; what a page or a test does by a command.
 LONG = dict.fromkeys(
     (
         "absolute_loss",
+        "learn_heavy_ball",
         "logistic_regression",
         "own_problem",
         "pick_from_the_frontier",

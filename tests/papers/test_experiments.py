@@ -110,7 +110,7 @@ def test_conditioning_speeds_up_and_weaker_guarantees_add_nothing(seed, variant)
     assert steep[-1].risk / steep[0].risk > 1.2 > shallow[-1].risk / shallow[0].risk
 
 
-@pytest.mark.parametrize("seed", [pytest.param(0, marks=SLOW), pytest.param(1, marks=SLOW), 2])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=SLOW) for seed in range(3)])
 def test_what_was_asked_for_is_reached_on_all_test_sets(seed):
     levels = np.array([0.1, 0.2, 0.3, 0.5, 0.9])
     result = convergence_probability(seed=seed, variant=Variant.CODE if seed == 2 else Variant.TEXT, levels=levels)

@@ -293,6 +293,7 @@ def test_an_interrupt_that_python_throws_away_ends_a_run_all_the_same(project):
     shutil.rmtree(project / "runs" / "lost.unfinished")
 
 
+@pytest.mark.slow  # tests/unit/test_progress.py has a terminal too
 def test_a_terminal_shows_bars_with_the_time_left(project):
     master, slave = pty.openpty()
     process = subprocess.Popen(

@@ -101,7 +101,7 @@ def _plug_in(wealth, instances, miss):
     return bool(wealth.max() >= -np.log(10 * miss))
 
 
-@pytest.mark.parametrize("covers", [covers_mean, covers_factor])
+@pytest.mark.parametrize("covers", [covers_mean, pytest.param(covers_factor, marks=pytest.mark.slow)])
 def test_an_interval_that_claims_too_much_is_found_out(covers, monkeypatch):
     monkeypatch.setattr(intervals, "excluded", _plug_in)
     assert min(coverage(law, n, covers(law)) for law, n in CASES) < 1 - MISS

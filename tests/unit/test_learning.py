@@ -56,7 +56,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_other_candidates(
     ],
     ids=["default", "search", "product", "box"],
 )
-@pytest.mark.parametrize("racing", [False, True])
+@pytest.mark.parametrize("racing", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_design_does_not_depend_on_the_training_or_test_instances(prior, racing):
     """What leaks would show here: candidates, weights, t-grid, shares are those of any other training split."""
     split, others = parts(train=200), parts(train=200, seed=1)

@@ -38,7 +38,7 @@ def told(prior, **options):
     return learned, calls
 
 
-@pytest.mark.parametrize("racing", [False, True])
+@pytest.mark.parametrize("racing", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "prior",
     [

@@ -124,7 +124,7 @@ def test_certificates_hold_as_often_as_they_say(score):
     assert binomtest(false, repetitions, epsilon, alternative="greater").pvalue > 1e-4
 
 
-@pytest.fixture(scope="module", params=[Rate(), Digits(), Digits(2.5)], ids=repr)
+@pytest.fixture(scope="module", params=[Rate(), Digits(), pytest.param(Digits(2.5), marks=pytest.mark.slow)], ids=repr)
 def learned(request):
     parts = pacopt.split(STREAM.sample(240, 0), prior=40, train=150, test=50, seed=0)
     search = Search(candidates=16, explore=1, rounds=2)

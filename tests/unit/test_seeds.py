@@ -98,7 +98,7 @@ def test_replicates_are_not_counted_as_instances():
     assert "over the draw of the 140 training instances, with 3 runs of each" in str(three.certificate)
 
 
-@pytest.mark.parametrize("replicates", [1, 3])
+@pytest.mark.parametrize("replicates", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_a_random_algorithm_goes_through_everything(tmp_path, replicates):
     result = learned(replicates=replicates)
     text = str(result.certificate)
