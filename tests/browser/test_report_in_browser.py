@@ -84,7 +84,6 @@ def overflow(page):
 FIRST = {
     "two hyperparameters",
     "one hyperparameter and a frontier",
-    "success as the user sees it",
     "all runs failed",
     "everything, stored by the first version",
 }

@@ -28,6 +28,7 @@ LONG = dict.fromkeys(
         "absolute_loss",
         "learn_heavy_ball",
         "logistic_regression",
+        "own_losses",
         "own_problem",
         "pick_from_the_frontier",
         "save_verify_load",

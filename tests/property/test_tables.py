@@ -99,6 +99,7 @@ def test_several_devices_share_the_tiles_and_give_the_same_table():
     assert one[1:] == four[1:] == ["True", one[2]]
 
 
+@pytest.mark.slow
 def test_memory_stays_bounded_whatever_the_number_of_instances():
     # 200,000 instances of 2 x 50 numbers and 20 candidates: the data take 160 MB, the table 32 MB, and the data of all
     # cells at once would take 3.2 GB. Tiles may add a few times their 16 MB.

@@ -34,6 +34,7 @@ def run(caches, **environment):
     return answer.stdout.split()
 
 
+@pytest.mark.slow  # three processes that compile
 def test_kept_code_gives_the_same_bytes_and_damaged_code_is_compiled_again(tmp_path):
     place, table = run(tmp_path)
     assert place.startswith(str(tmp_path / "pacopt" / "compiled-"))

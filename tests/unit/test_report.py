@@ -586,6 +586,7 @@ def test_what_was_learned_is_loaded_as_such(run):
         load_run(run / "nowhere")
 
 
+@pytest.mark.slow  # three processes
 def test_a_claim_whose_code_is_not_imported_is_still_shown(tmp_path):
     """Its words and its number are those that were stored; of other candidates nothing is known."""
     code = """

@@ -18,11 +18,12 @@ def same(found):
     return found.keys() == ARRAYS.keys() and all(np.array_equal(found[name], ARRAYS[name]) for name in ARRAYS)
 
 
-def test_five_thousand_flipped_bits_are_noticed_or_harmless(tmp_path):
+@pytest.mark.parametrize("flips", [1000, pytest.param(5000, marks=pytest.mark.slow)])
+def test_flipped_bits_are_noticed_or_harmless(tmp_path, flips):
     path, rng = tmp_path / "arrays.npz", np.random.default_rng(0)
     save_npz(path, ARRAYS)
     content, refused = path.read_bytes(), 0
-    for place in rng.integers(0, 8 * len(content), 5000).tolist():
+    for place in rng.integers(0, 8 * len(content), flips).tolist():
         damaged = bytearray(content)
         damaged[place // 8] ^= 1 << (place % 8)
         path.write_bytes(damaged)
@@ -33,7 +34,7 @@ def test_five_thousand_flipped_bits_are_noticed_or_harmless(tmp_path):
         else:
             # A flip may hit a name, which no check sum covers: then an array is there under another one.
             assert same(found) or found.keys() != ARRAYS.keys()
-    assert refused > 3000
+    assert refused > 0.6 * flips
 
 
 def test_a_header_that_lost_its_brace_is_an_error_with_reasons(tmp_path):

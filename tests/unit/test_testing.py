@@ -78,7 +78,9 @@ def test_our_algorithms_pass_as_algorithms_and_as_engines(algorithm):
     check_algorithm(algorithm, LAW.problem, INSTANCES)
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "betting" else ()) for name in BOUNDS]
+)
 def test_our_bounds_pass(name):
     bound, truth, options = BOUNDS[name]
     check_bound(bound, truth, **options)
