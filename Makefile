@@ -43,7 +43,7 @@ bench: $(DEV)
 
 # What is too long for every commit, to be run before an issue is called resolved: more than an hour on two cores.
 slow: coverage
-	ANNOTATIONS=1 XLA_FLAGS=--xla_backend_optimization_level=3 $(BIN)/python -m pytest -n 2 -m 'slow or not slow'
+	ANNOTATIONS=1 XLA_LEVEL=3 $(BIN)/python -m pytest -n 2 -m 'slow or not slow'
 	$(BIN)/python tests/faults/interruptions.py 300
 
 # How often statements are false, with enough repetitions to notice twice what they promise.
