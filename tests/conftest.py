@@ -7,9 +7,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Half of the time would go into optimising programs that run once. What is tested in a process of its own (commands,
 # examples, scripts) is compiled as users have it, and `make slow` runs all tests once more like that.
 # The level has a name of its own: the process that starts the workers reads this file too.
-flags = os.environ.get("XLA_FLAGS")
-level = os.environ.get("XLA_LEVEL", "0")
-os.environ["XLA_FLAGS"] = f"{flags or ''} --xla_backend_optimization_level={level}".strip()
+os.environ["XLA_BEFORE"] = os.environ.get("XLA_FLAGS", "")
+os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=" + os.environ.get("XLA_LEVEL", "0")
+os.environ["XLA_FLAGS"] += " " + os.environ["XLA_BEFORE"]
 
 if os.environ.get("ANNOTATIONS"):  # `make slow`; tests/property/test_annotations.py does it for every commit
     import annotations_checked  # noqa: F401
@@ -21,10 +21,9 @@ import pytest
 from scheduling import ByFile
 
 jax.local_devices()  # reads the flags
-if flags is None:
+os.environ["XLA_FLAGS"] = os.environ.pop("XLA_BEFORE")
+if not os.environ["XLA_FLAGS"]:
     del os.environ["XLA_FLAGS"]
-else:
-    os.environ["XLA_FLAGS"] = flags
 jax.config.update("jax_numpy_rank_promotion", "raise")
 hypothesis.settings.register_profile("house", deadline=None, max_examples=25, derandomize=True)
 hypothesis.settings.load_profile("house")
