@@ -39,6 +39,8 @@ def test_a_gain_is_certified_saved_verified_and_shown(learned, tmp_path):
     text = str(learned.certificate)
     assert "times smaller than that of the textbook" in text
     assert "over Nesterov, 5 steps" in text
+    assert "Baselines: the textbook is HeavyBall with step_size = " in text
+    assert "Nesterov, 5 steps is Nesterov with " in text
     assert "the baselines were fixed before the training instances were seen (declared)" in text
     place = learned.save(tmp_path / "run")
     assert pacopt.verify(place).passed
@@ -193,3 +195,32 @@ def test_gains_hold_as_often_as_they_say():
         gain = certificate.deployed.gain
         false += gain is not None and gain > 1 / truth[certificate.deployed.index] + 1e-9
     assert binomtest(false, repetitions, epsilon, alternative="greater").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("score", [None, Digits(3)], ids=repr)
+def test_with_groups_a_gain_is_over_means_and_a_win_of_the_run_that_leads(score, tmp_path):
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(120), rng.integers(1, 5, 120))
+    runs = len(groups)
+    losses, base = rng.beta(1, 20, (3, runs)), rng.beta(2, 4, runs)
+    grouped = LossTable(losses, np.ones(runs), baselines={"it": base}).grouped(groups, seed=3)
+    claims = compared_claims(standard_claims(), ("it",))
+    certificate = certify(grouped, Design.uniform(grouped, claims=claims, score=score))
+    assert certificate.instances == 120
+    assert pacopt.verify(certificate.save(tmp_path / "run")).passed
+    index, lead = certificate.deployed.index, grouped.columns.lead
+    assert certificate.deployed.win_measured == np.mean(losses[index, lead] < base[lead])
+    if score is None:
+        means = np.array([[row[groups == g].mean() for g in range(120)] for row in (*losses, base)])
+        flat = LossTable(means[:3], np.ones(120), baselines={"it": means[3]})
+        alone = certify(flat, Design.uniform(flat, claims=claims))
+        assert certificate.deployed.gain == pytest.approx(alone.deployed.gain, rel=1e-9)
+        pooled = LossTable(losses, np.ones(runs), baselines={"it": base})
+        assert certificate.deployed.gain < certify(pooled, Design.uniform(pooled, claims=claims)).deployed.gain
+
+
+def test_another_baseline_under_the_same_name_is_another_design(learned):
+    other = learn({BOTH[0]: {"step_size": 1e-4, "momentum": 0.5}, BOTH[1]: Baseline(algorithm=Nesterov(), steps=5)})
+    assert other.certificate.design["gain"].over == learned.certificate.design["gain"].over
+    assert other.certificate.design["gain"] != learned.certificate.design["gain"]
+    assert other.certificate.design.hash != learned.certificate.design.hash

@@ -25,7 +25,8 @@ from pacopt.learned import Learned
 from pacopt.learning import learn
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
-from pacopt.scores import AbstractScore, Digits, Rate, Ratio
+from pacopt.scores import ALL as SCORES
+from pacopt.scores import AbstractScore, Digits
 from pacopt.splits import Split
 from pacopt.stages.baselines import Baseline
 from pacopt.support.arrays import digest
@@ -102,7 +103,9 @@ class Prepared:
 def _score(asked: str | dict[str, float]) -> AbstractScore:
     if isinstance(asked, dict):
         return Digits(asked["digits"])
-    return Rate() if asked == "rate" else Digits() if asked == "digits" else Ratio()
+    kind: Any = SCORES[asked]
+    score: AbstractScore = kind()
+    return score
 
 
 def prepare_code(path: str | Path) -> OwnCode:

@@ -35,6 +35,7 @@ class Gain(Over, AbstractClaim):
 
     share: float = 0.4
     over: tuple[str, ...] = ("the textbook",)
+    described: tuple[str, ...] = ()
 
     name: ClassVar = "gain"
     at_least: ClassVar = True
@@ -85,13 +86,15 @@ class Gain(Over, AbstractClaim):
         return f"On average its {what} is at least {down(value)} times smaller than that of {self.over[0]}{both}."
 
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
-        """The other baselines."""
+        """The other baselines, and what all of them are."""
         others = [(each, values.get(key_of(self.name, each))) for each in self.over[1:]]
         unit = "digits" if isinstance(design.score, Digits) else "times"
         said = [
             f"over {name} {'none is shown' if value is None else f'{down(value)} {unit}'}" for name, value in others
         ]
-        return [f"Gains over the other baselines: {', '.join(said)}."] if said else []
+        lines = [f"Gains over the other baselines: {', '.join(said)}."] if said else []
+        what = [f"{name} is {text}" for name, text in zip(self.over, self.described, strict=False)]
+        return [*lines, *([f"Baselines: {'; '.join(what)}."] if what else [])]
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """A factor."""

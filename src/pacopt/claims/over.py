@@ -11,6 +11,8 @@ class Over:
 
     __slots__ = ()
     over: tuple[str, ...]
+    #: What each of them is, in words: its hyperparameters, its steps. It is fixed with the design.
+    described: tuple[str, ...]
 
     def __post_init__(self) -> None:
         """Refuse what names no baseline, or one twice."""
@@ -25,6 +27,12 @@ class Over:
                 'Use over=("the textbook",), for example.',
             )
         object.__setattr__(self, "over", names)
+        told = tuple(self.described)
+        if told and (len(told) != len(names) or not all(isinstance(text, str) for text in told)):
+            raise DesignError(
+                f"The baselines are described by {self.described!r}.", "There is a text for each.", "", "Leave it out."
+            )
+        object.__setattr__(self, "described", told)
 
 
 def key_of(claim: str, baseline: str) -> str:

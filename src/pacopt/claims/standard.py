@@ -129,6 +129,8 @@ def shared_out(claims: Sequence[AbstractClaim]) -> tuple[AbstractClaim, ...]:
     return tuple(divided)
 
 
-def compared_claims(claims: Sequence[AbstractClaim], over: tuple[str, ...]) -> tuple[AbstractClaim, ...]:
+def compared_claims(
+    claims: Sequence[AbstractClaim], over: tuple[str, ...], described: tuple[str, ...] = ()
+) -> tuple[AbstractClaim, ...]:
     """These claims, and those of a gain over baselines of these names, with all shares divided anew."""
-    return shared_out((*claims, Gain(over=over), Win(over=over)))
+    return shared_out((*claims, Gain(over=over, described=described), Win(over=over, described=described)))

@@ -26,6 +26,7 @@ class Win(Over, AbstractClaim):
 
     share: float = 0.1
     over: tuple[str, ...] = ("the textbook",)
+    described: tuple[str, ...] = ()
 
     name: ClassVar = "win"
     at_least: ClassVar = True

@@ -36,9 +36,9 @@ class AbstractScore(ABC):
         """What is averaged: "final-to-initial loss ratio", say."""
 
     @property
-    @abstractmethod
     def unit(self) -> str:
         """What stands behind a number, "iterations" say; nothing for a pure number."""
+        return ""
 
     @property
     def spoken_unit(self) -> str:
@@ -46,14 +46,14 @@ class AbstractScore(ABC):
         return "" if self.unit in self.noun else self.unit
 
     @property
-    @abstractmethod
     def scale(self) -> float:
-        """The largest value of the score in its unit."""
+        """The largest value of the score in its unit; 1 for z itself."""
+        return 1.0
 
     @property
-    @abstractmethod
     def proviso(self) -> str:
         """What a sentence on its mean has to say besides, as a clause behind a comma; nothing if it says it all."""
+        return ""
 
     @property
     @abstractmethod

@@ -66,11 +66,6 @@ class Digits(AbstractScore):
         return DOUBLE if self.top is None else self.top
 
     @property
-    def proviso(self) -> str:
-        """Nothing: the sentence says it all."""
-        return ""
-
-    @property
     def range(self) -> Assumption:
         """By construction."""
         text = (

@@ -26,21 +26,6 @@ class Ratio(AbstractScore):
         return "final-to-initial loss ratio"
 
     @property
-    def unit(self) -> str:
-        """A pure number."""
-        return ""
-
-    @property
-    def scale(self) -> float:
-        """With the safeguard no run ends above its start."""
-        return 1.0
-
-    @property
-    def proviso(self) -> str:
-        """Nothing: the safeguard is said first."""
-        return ""
-
-    @property
     def range(self) -> Assumption:
         """By construction."""
         return Assumption("0 <= min(l / l0, 1) <= 1 for every run, whatever happens in it", Status.PROVED)

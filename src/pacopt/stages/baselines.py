@@ -38,6 +38,11 @@ class Opponent(NamedTuple):
     engine: AbstractEngine
     hyper: Mapping[str, Any]
 
+    def __str__(self) -> str:
+        kind = type(getattr(self.engine, "algorithm", self.engine)).__name__
+        steps = "" if self.engine.steps is None else f", {self.engine.steps} steps"
+        return f"{kind} with {named(self.hyper, exact)}{steps}"
+
     def described(self) -> dict[str, Any]:
         """A JSON value that says what it is."""
         return {"hyper": named(self.hyper, exact), "steps": self.engine.steps, "name": self.name}

@@ -50,7 +50,7 @@ class Stages:
         if not opponents:
             return self
         over = tuple(each.name for each in opponents)
-        return replace(self, opponents=opponents, claims=compared_claims(self.claims, over))
+        return replace(self, opponents=opponents, claims=compared_claims(self.claims, over, tuple(map(str, opponents))))
 
     def refuse_unreachable(self, wanted: float | None, weight: float) -> None:
         """Refuse a success probability that a candidate of this weight cannot have if all of its runs succeed."""

@@ -72,5 +72,6 @@ def ledger(design: dict[str, Any], claim: dict[str, Any]) -> tuple[tuple[str, st
 
 def possible(claim: dict[str, Any]) -> bool:
     """It is over at least one baseline."""
-    over = claim["settings"].get("over", [])
-    return bool(claim["settings"].keys() == {"over"} and claim["at_least"] is True and len(over) >= 1)
+    over, described = (claim["settings"].get(name, []) for name in ("over", "described"))
+    known = claim["settings"].keys() == {"over", "described"} and len(described) in (0, len(over))
+    return bool(known and claim["at_least"] is True and len(over) >= 1)
