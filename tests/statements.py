@@ -151,6 +151,26 @@ def win_violations(table, law, epsilon):
     return claimed > law.mean(wins(law.whole, "it", Ratio())) + 1e-12
 
 
+def within(part=LEVEL):
+    return bounds.ReachedWithin((0.5, 0.1), (0.3, 0.7), part)
+
+
+def budget_violations(table, law, epsilon):
+    """Whether any part of any budget is false: all steps, both targets, and the steps for a part of the instances."""
+    found = []
+    steps = within().for_candidates(table, law.prior, epsilon)
+    for index, weight in enumerate(law.weights):
+        truth = {target: times[index] for target, times in law.times.items()}
+        stairs = within().stairs(table, index, epsilon * weight)
+        wrong = any(
+            stairs.probability(m, target) > law.mean(times <= m) + 1e-12
+            for target, times in truth.items()
+            for m in {*times[np.isfinite(times)], 0.0, 3.0, 1e6}
+        )
+        found.append(wrong or law.mean(truth[0.1] <= steps[index]) < LEVEL - 1e-12)
+    return np.array(found)
+
+
 def by_level(violated, table, law, epsilon=0.3):
     """For statements without an exponent: violations of each candidate over the probability they are allowed."""
     return float(np.sum(violated(table, law, epsilon)[law.weights > 0]) / epsilon)
@@ -187,6 +207,7 @@ MOMENTS = {
     bounds.GainBetting: gain,
     bounds.Difference: difference,
     bounds.WinProbability: partial(by_level, win_violations),
+    bounds.ReachedWithin: partial(by_level, budget_violations),
 }
 EXACT = {
     bounds.ConditionalBetting,
@@ -327,4 +348,5 @@ VIOLATED = {
     bounds.GainBetting: lambda table, law, epsilon: bool(gain_violations(table, law, epsilon).any()),
     bounds.Difference: lambda table, law, epsilon: bool(difference_violations(table, law, epsilon).any()),
     bounds.WinProbability: lambda table, law, epsilon: bool(win_violations(table, law, epsilon).any()),
+    bounds.ReachedWithin: lambda table, law, epsilon: bool(budget_violations(table, law, epsilon).any()),
 }

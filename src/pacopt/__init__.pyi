@@ -22,6 +22,7 @@ from .bounds.grids import search_grid as search_grid
 from .certificate import Certificate as Certificate
 from .certifying import certify as certify
 from .claims import AbstractClaim as AbstractClaim
+from .claims import Budget as Budget
 from .claims import Shares as Shares
 from .comparison import Comparison as Comparison
 from .comparison import Curves as Curves

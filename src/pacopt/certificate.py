@@ -8,9 +8,11 @@ from typing import Any
 
 from pacopt.aliases import with_earlier_attributes
 from pacopt.assumptions import Assumption, Status
+from pacopt.claims.base import AbstractClaim
 from pacopt.claims.ledger import ledger_of, with_earlier
 from pacopt.claims.numbers import Deployed, Posterior
 from pacopt.design import Design
+from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.provenance import Origin
 from pacopt.statement import certificate_text
@@ -122,6 +124,21 @@ class Certificate:
     def origin(self) -> Origin:
         """Where its table comes from."""
         return Origin.of(self.provenance)
+
+    def __getattr__(self, name: str) -> Any:
+        """By the name of a claim that says more than a number: all that it says of the deployed candidate."""
+        design = self.__dict__.get("design")
+        claim = next((claim for claim in design.claims if claim.name == name), None) if design is not None else None
+        if claim is None or type(claim).whole is AbstractClaim.whole:
+            raise AttributeError(f"A certificate has no {name!r}.")
+        if self.table is None:
+            raise DesignError(
+                "The table of the certificate is not at hand.",
+                f"All that the claim {name!r} says is read from its table.",
+                "",
+                "Load the run: pacopt.Certificate.load(directory).",
+            )
+        return claim.whole(self.table, self.design, self.deployed.index, 1 - self.confidence)
 
     def after(self, earlier: int) -> "Certificate":
         """The same certificate, which knows of so many earlier ones that were made with some of these instances."""

@@ -13,10 +13,11 @@ from pacopt.claims.numbers import Deployed, Posterior
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
 from pacopt.errors import DesignError, TableError
-from pacopt.loss_table import LossTable, table_hash
+from pacopt.loss_table import LossTable
 from pacopt.sources import refuse_reuse
 from pacopt.statement import subject_of
 from pacopt.support.numbers import is_real
+from pacopt.support.stored_table import table_hash
 from pacopt.support.values import marked_hyper
 
 
@@ -57,9 +58,9 @@ def certify(
     required = _required(design, min_success, require)
     numbers = {claim.name: numbers_of(claim, table, design, epsilon) for claim in design.claims}
     eligible, attained = _eligible(design, numbers, required)
-    index = design.objective.best(numbers[design.objective.name], eligible)
+    tied, index = _best(design, numbers, eligible)
     found = design.objective.learn(table, design, eligible, epsilon)
-    learnt = checked_posterior(design.objective, found, eligible)
+    learnt = _on_deployed(checked_posterior(design.objective, found, eligible), design, tied, index)
     deployed, posterior = _said(table, design, epsilon, numbers, index, learnt)
     split = table.origin.split
     certificate = Certificate(
@@ -108,6 +109,24 @@ def _said(
     drawn |= checked_details(design.objective, details_learnt, drawn, numbers)
     deployed = Deployed(index, marked_hyper(table.hyper(index)), float(design.prior.weights[index]), values)
     return deployed, Posterior(posterior.kl(design.prior), tuple(posterior.weights.tolist()), drawn)
+
+
+def _best(
+    design: Design, numbers: Mapping[str, Float[np.ndarray, " hyper"]], eligible: Bool[np.ndarray, " hyper"]
+) -> tuple[Bool[np.ndarray, " hyper"], int]:
+    """Who has the best number of the objective, and who of these is deployed: the other claims decide, in order."""
+    held, tied = eligible, None
+    for claim in design.claims:
+        values = numbers[claim.name]
+        held = held & (values == values[claim.best(values, held)])
+        tied = held if tied is None else tied
+    return (eligible if tied is None else tied), int(np.flatnonzero(held)[0])
+
+
+def _on_deployed(learnt: Learnt, design: Design, tied: Bool[np.ndarray, " hyper"], index: int) -> Learnt:
+    """A posterior on one of those that are tied is on the one that is deployed."""
+    held = np.flatnonzero(learnt.posterior.log_weights > -np.inf)
+    return learnt._replace(posterior=design.prior.dirac(index)) if len(held) == 1 and tied[held[0]] else learnt
 
 
 def _required(design: Design, min_success: float | None, require: Mapping[str, float] | None) -> dict[str, float]:

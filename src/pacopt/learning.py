@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.bounds.absolute import Truncation
 from pacopt.certifying import certify, check_request
-from pacopt.claims import AbstractClaim, shared_out, standard_claims
+from pacopt.claims import AbstractClaim, claims_with, standard_claims
 from pacopt.design import check_target_ratio
 from pacopt.engines.base import AbstractEngine, Predicate
 from pacopt.engines.store import checked_checkpoint
@@ -18,7 +18,7 @@ from pacopt.learned import Learned
 from pacopt.problems.base import AbstractProblem
 from pacopt.scores import AbstractScore
 from pacopt.splits import Split, refuse_repeats
-from pacopt.stages.asking import check_flag, checked_score, engine_and_split, seeding_of
+from pacopt.stages.asking import check_flag, checked_score, engine_and_split, recording, seeding_of
 from pacopt.stages.baselines import Baseline, opponents
 from pacopt.stages.course import Course, expected_runs
 from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter
@@ -45,6 +45,8 @@ def learn(
     claims: Sequence[AbstractClaim] = (),
     score: AbstractScore | None = None,
     baseline: Baseline | Mapping[str, Any] | None = None,
+    budget: AbstractClaim | Sequence[float] | None = None,
+    objective: str = "risk",
     success: Predicate | None = None,
     curvature: tuple[float, float] | None = None,
     racing: bool = False,
@@ -71,7 +73,9 @@ def learn(
     ledger says that it is declared. `truncation` declares what a bound on the absolute loss needs. `claims` are made
     beside the standard ones, which then have smaller shares of the failure probability. `score` is what is averaged:
     the ratio of final to initial loss unless it is `Rate()` or `Digits()`. Over a `baseline`, hyperparameters or a
-    `Baseline` or several of them by name, a gain is claimed. With `racing`, hopeless
+    `Baseline` or several of them by name, a gain is claimed. With a `budget`, parts of the start loss to be reached,
+    it is claimed how many instances reach them within how many steps. `objective` is the name of the claim whose number
+    is made as good as possible. With `racing`, hopeless
     candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs of each instance are
     averaged; statements are then about a run with a fresh seed. Everything is determined by `seed`. In the directory
     `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped. On a
@@ -93,15 +97,16 @@ def learn(
     seed = checked_seed(seed, progress)
     seeding = seeding_of(engine, parts, seed, replicates)
     parts = parts if seeding is None else parts.drawn(root=seeding.root, replicates=seeding.replicates)
-    made = standard_claims(quantile_level=quantile_level, truncation=truncation)
+    made = claims_with(standard_claims(quantile_level=quantile_level, truncation=truncation), claims, budget)
     with shown(progress) as told:
         course = Course(told)
         stages = Stages(
             engine=engine,
+            recorder=recording(engine, made),
             split=parts,
             seeding=seeding,
             target_ratio=float(target_ratio),
-            claims=shared_out((*made, *claims)) if claims else made,
+            claims=made,
             epsilon=1 - float(confidence),
             score=checked_score(score, engine),
             course=course,
@@ -112,7 +117,7 @@ def learn(
             refuse_repeats(parts, engine.seen)
             stages.refuse_unreachable(wanted, 1.0)
             standard = engine.standard(parts.prior, curvature)
-            stages = stages.against(opponents(baseline, engine, parts, curvature))
+            stages = stages.against(opponents(baseline, engine, parts, curvature)).aiming(objective)
         if curvature is not None and standard.curvature is None:
             raise EngineError(
                 f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",
@@ -143,7 +148,7 @@ def learn(
         heed()
         deployed = table.hyper(certificate.deployed.index)
         with course.stage("test"):
-            test, curves = evaluated(engine, compared(table, design, deployed, standard.hyper), parts.test)
+            test, curves = evaluated(stages.recorder, compared(table, design, deployed, standard.hyper), parts.test)
         about = {
             **table.provenance,
             "confidence": float(confidence),

@@ -1,7 +1,5 @@
 """The loss table: what every candidate does on every instance. The algorithms end here and the statistics start."""
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,23 +11,21 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from pacopt.columns import Columns, grouped_columns
-from pacopt.errors import StorageError, TableError
+from pacopt.errors import TableError
 from pacopt.provenance import Origin
-from pacopt.support.arrays import frozen, load_npz, save_npz
+from pacopt.support.arrays import frozen
 from pacopt.support.cells import (
     baseline_rows,
     cell_mask,
     column_names,
+    first_times,
     named_candidates,
     plain_json,
     real_array,
     refuse_bad_losses,
 )
+from pacopt.support.stored_table import load_table, save_table
 from pacopt.support.values import value_of
-
-#: The version of the stored form.
-SCHEMA = "pacopt.loss-table/1"
-BASELINES = "baselines."
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +36,8 @@ class LossTable:
     one. `missing` marks cells that were not evaluated; they count as failed and hold NaN. `fingerprints` tell the
     instances of the runs, where they are known. A candidate has a number, a text, a boolean or an array for each
     hyperparameter. `baselines` are losses of other algorithms on the same runs, by name; infinite for one that failed.
+    `times` are the first steps (or seconds) at which runs were at or below parts of their start, by these parts;
+    infinite for never.
 
     Where several runs belong to one draw (replicates of one instance, rows of one group), `columns` says so: then the
     losses are those of runs, side by side, and N is the number of columns. `safeguarded` is averaged over the runs
@@ -62,6 +60,7 @@ class LossTable:
     fingerprints: np.ndarray | None = None
     columns: Columns | None = None
     baselines: Mapping[str, np.ndarray] = field(default_factory=dict)
+    times: Mapping[float, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -105,6 +104,7 @@ class LossTable:
             "provenance": MappingProxyType(plain_json(self.provenance)),
             "fingerprints": column_names(self.fingerprints, losses.shape[1]),
             "baselines": MappingProxyType(baseline_rows(self.baselines, losses.shape[1])),
+            "times": MappingProxyType(_unless_missing(first_times(self.times, losses.shape), missing)),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -112,7 +112,7 @@ class LossTable:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
         values = (dict(self.candidates), self.success, self.missing, dict(self.provenance), self.fingerprints)
-        return LossTable, (self.losses, self.start, *values, self.columns, dict(self.baselines))
+        return LossTable, (self.losses, self.start, *values, self.columns, dict(self.baselines), dict(self.times))
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -143,6 +143,7 @@ class LossTable:
             missing=None if self.missing is None else self.missing[:, runs],
             fingerprints=None if self.fingerprints is None else self.fingerprints[runs],
             baselines={name: row[runs] for name, row in self.baselines.items()},
+            times={target: times[:, runs] for target, times in self.times.items()},
         )
 
     def averaged(self, values: Float[np.ndarray, "hyper run"]) -> Float[np.ndarray, "hyper instance"]:
@@ -155,7 +156,7 @@ class LossTable:
         if self.columns is not None:
             kept, columns = self.columns.at(np.arange(len(self.columns))[columns])
 
-        def cut(cells: np.ndarray | None) -> np.ndarray | None:
+        def cut(cells: Any) -> Any:
             return None if cells is None else cells[rows][:, columns]
 
         return LossTable(
@@ -167,6 +168,7 @@ class LossTable:
             fingerprints=None if self.fingerprints is None else self.fingerprints[columns],
             columns=kept,
             baselines={name: row[columns] for name, row in self.baselines.items()},
+            times={target: cut(times) for target, times in self.times.items()},
         )
 
     def grouped(self, groups: Any, *, seed: int = 0) -> "LossTable":
@@ -240,61 +242,45 @@ class LossTable:
         losses = self.leads.losses[rows]
         return np.where(np.isfinite(losses), losses, np.inf)
 
+    def time_to(self, target: float | str, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
+        """When a target was first met: a part of the start, or, by a word, what a loss without a start counts to."""
+        if isinstance(target, str):
+            if self.start is not None:
+                raise TableError(
+                    f"The target is {target!r}, and the table has start losses.",
+                    "A word stands for a table whose losses are times: steps, iterations, seconds.",
+                    "",
+                    "Give a part of the start loss, 0.001 say.",
+                )
+            return self.outcomes(rows)
+        if target not in self.times:
+            known = ", ".join(map(repr, self.times)) or "none"
+            raise TableError(
+                f"When runs reached {target!r} times their start was not recorded; recorded are {known}.",
+                "A budget needs the first step at which each run met its target.",
+                "",
+                "Pass budget=[...] to learn, or times={0.001: steps} to a table of your own.",
+            )
+        return self.leads.times[target][rows]
+
     def safeguarded(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
         """z = min(l / l0, 1): the relative loss if the start is returned unless the run ended at or below it."""
         return self.averaged(np.minimum(self.run_ratios(rows), 1.0))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as npz, without pickle."""
-        arrays = {"losses": self.losses}
-        arrays |= {f"candidates.{name}": values for name, values in self.candidates.items()}
-        arrays |= {f"{BASELINES}{name}": row for name, row in self.baselines.items()}
-        optional = ("start", "success", "missing", "fingerprints")
-        arrays |= {name: array for name in optional if (array := getattr(self, name)) is not None}
-        if self.columns is not None:
-            arrays |= {"columns.sizes": self.columns.sizes, "columns.lead": self.columns.lead}
-        header = json.dumps({"schema": SCHEMA, "provenance": dict(self.provenance)}, sort_keys=True)
-        save_npz(path, arrays | {"header": np.array(header)})
+        save_table(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "LossTable":
         """A table written by `save`, checked as if it were new."""
-        arrays = load_npz(path)
-        try:
-            header = json.loads(str(arrays["header"]))
-            schema, provenance = header["schema"], header["provenance"]
-        except (KeyError, TypeError, ValueError):
-            schema = "none"
-        if schema != SCHEMA or "losses" not in arrays:
-            raise StorageError(
-                f"{os.fspath(path)} has the schema {schema} and the arrays {', '.join(sorted(arrays))}.",
-                f"This version of pacopt reads {SCHEMA}.",
-                "Numbers of another layout could be taken for something that they are not.",
-                "Read it with the version of pacopt that wrote it.",
-            )
-        prefix = "candidates."
-        return LossTable(
-            losses=arrays["losses"],
-            start=arrays.get("start"),
-            candidates={k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)},
-            success=arrays.get("success"),
-            missing=arrays.get("missing"),
-            provenance=provenance,
-            fingerprints=arrays.get("fingerprints"),
-            columns=Columns(arrays["columns.sizes"], arrays["columns.lead"]) if "columns.sizes" in arrays else None,
-            baselines={k.removeprefix(BASELINES): v for k, v in arrays.items() if k.startswith(BASELINES)},
-        )
+        parts = load_table(path)
+        columns = parts.pop("columns")
+        return LossTable(**parts, columns=None if columns is None else Columns(*columns))
 
 
-def table_hash(table: LossTable) -> str:
-    """A hash of the numbers that a certificate rests on."""
-    content = hashlib.blake2b(digest_size=16)
-    parts = [table.losses, table.start, table.success]
-    if table.columns is not None:
-        parts += [table.columns.sizes, table.columns.lead]
-    for name, row in table.baselines.items():
-        content.update(name.encode())
-        parts.append(row)
-    for array in parts:
-        content.update(b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    return content.hexdigest()
+def _unless_missing(times: dict[float, np.ndarray], missing: np.ndarray | None) -> dict[float, np.ndarray]:
+    """Times of runs; a cell that was not evaluated meets nothing."""
+    if missing is None:
+        return times
+    return {target: frozen(np.where(missing, np.inf, each)) for target, each in times.items()}

@@ -185,6 +185,7 @@ def _again(
     whole = train.columns()
     runner: Any = learned.engine
     runner = runner if success is None else replace(runner, success=success)
+    runner = runner.recording(tuple(table.times)) if table.times else runner
     again = runner.table(chosen, train[columns if whole is None else whole.at(columns)[1]])
     before, target = table.select(rows=rows, columns=columns), learned.certificate.design.target_ratio
     found = _differences(before, again, rows, _columns_of_runs(before, columns), target)
@@ -211,6 +212,11 @@ def _differences(
     """Every cell that does not come out as it stands in the table; a cell that was not run then says nothing."""
     problems = []
     verdicts = before.success is not None and again.success is not None
+    # Roundings may move a run across a target by one step; never comes after the last one.
+    never = (again.origin.steps or 0) + 1
+    before_at, again_at = (
+        {target: np.minimum(times, never) for target, times in table.times.items()} for table in (before, again)
+    )
     for j, column in enumerate(columns.tolist()):
         start = before.starts[j]
         for i, row in enumerate(rows.tolist()):
@@ -219,6 +225,8 @@ def _differences(
             place, old, new = f"candidate {row} on instance {column}", before.losses[i, j], again.losses[i, j]
             if not _same(old, new, start, target) or abs(again.starts[j] - start) > ROUNDING * start:
                 problems.append(f"{place} has the loss {old:.10g} in the table and {new:.10g} when run again")
+            elif any(abs(times[i, j] - again_at[target][i, j]) > 1 for target, times in before_at.items()):
+                problems.append(f"{place} reaches a target at another step when run again")
             elif verdicts and before.success[i, j] != again.success[i, j]:  # type: ignore[index]
                 problems.append(f"{place} has another verdict when run again")
     return problems

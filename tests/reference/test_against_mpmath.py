@@ -1,5 +1,7 @@
 """Every bound agrees with 50-digit arithmetic, and where it is a numerical inverse lies on the safe side of it."""
 
+from dataclasses import replace
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -258,7 +260,25 @@ def win(table, prior, posterior, level):
     ]
 
 
+def budget(table, prior, posterior, level):
+    """The parts that reach two targets within some steps; every number of late runs by itself."""
+    rng = np.random.default_rng(table.shape[1])
+    far = np.where(rng.random(table.losses.shape) < 0.2, np.inf, rng.integers(5, 50, table.losses.shape))
+    table, n = replace(table, times={0.1: np.minimum(np.ceil(far / 2), 40), 0.001: far}), table.shape[1]
+    bound, pairs = bounds.ReachedWithin((0.1, 0.001), (0.4, 0.6)), []
+    for index, pi in enumerate(weights(prior)):
+        stairs = bound.stairs(table, index, level * float(prior.weights[index]))
+        for m in (4, 17, 33, 60):
+            exactly = []
+            for target, weight in ((0.1, mp.mpf(0.4)), (0.001, mp.mpf(0.6))):
+                d = sum(t > m for t in table.times[target][index])
+                exactly.append(exact.clopper_pearson(n - d, n, mp.mpf(level) * pi * weight / ((d + 1) * (d + 2))))
+            pairs += [(-stairs.probability(m, 0.001), -exactly[1]), (-stairs.probability(m, 0.1), -max(exactly))]
+    return pairs
+
+
 REFERENCE = {
+    bounds.ReachedWithin: budget,
     bounds.GuaranteedConvergence: guaranteed,
     bounds.ConditionalOnSuccess: conditional,
     bounds.SelfNormalised: self_normalised,
@@ -279,6 +299,7 @@ REFERENCE = {
 }
 #: Numerical inverses; the rest are closed formulas and carry the rounding of one.
 INVERSES = {
+    bounds.ReachedWithin,
     bounds.GainBetting,
     bounds.Difference,
     bounds.WinProbability,

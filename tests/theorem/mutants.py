@@ -258,7 +258,52 @@ def win_by_ties():
     return TIES.expectation(30, violated), 0.1
 
 
+#: Ten instances that take two steps, four steps, ... to reach a tenth of their start.
+EVEN = type(COIN)("even", np.full(10, 0.1), np.ones(10), np.arange(1.0, 11.0)[None] / 100, np.ones(1))
+
+
+def _band_exceeded(law, n, level):
+    """The probability that a lower bound on P(T <= m), from the number of late runs, is false for some m."""
+    truth = law.times[0.1][0]
+    steps = np.unique(truth)
+
+    def violated(table):
+        times = table.times[0.1][0]
+        late = np.array([(times > m).sum() for m in steps])
+        return bool((level(late, n) > np.array([law.mean(truth <= m) for m in steps]) + 1e-12).any())
+
+    rng = np.random.default_rng(0)
+    return np.mean([violated(law.draw(n, rng)) for _ in range(4000)]), 0.1
+
+
+def budget_with_one_level_for_all_steps():
+    def level(late, n):
+        return bounds.ClopperPearson().lower((n - late).astype(float), n, np.zeros(len(late)), 0.1)
+
+    return _band_exceeded(EVEN, 100, level)
+
+
+def budget_from_frequencies():
+    return _band_exceeded(EVEN, 100, lambda late, n: 1 - late / n)
+
+
+def budget_of_an_easier_target():
+    """A half is reached by all that reach a tenth, and not the other way round."""
+    law = type(COIN)("half way", np.array([0.5, 0.5]), np.ones(2), np.array([[0.05, 0.3]]), np.ones(1))
+
+    def violated(table):
+        claimed = bounds.ReachedWithin((0.5,), (1.0,)).stairs(table, 0, 0.1).probability(np.inf, 0.5)
+        return bool(claimed > 0.5 + 1e-9)
+
+    return law.expectation(30, violated), 0.1
+
+
 MUTANTS = {
+    bounds.ReachedWithin: [
+        budget_with_one_level_for_all_steps,
+        budget_from_frequencies,
+        budget_of_an_easier_target,
+    ],
     bounds.GuaranteedConvergence: [guaranteed_with_training_second_moment],
     bounds.ConditionalOnSuccess: [conditional_with_training_second_moment],
     bounds.SelfNormalised: [

@@ -162,7 +162,9 @@ def test_what_is_commented_out_in_the_example_can_be_switched_on_with_the_values
     assert prepared.code.success.__name__ == "solved"
     plain, _ = read_job(folder / "job.toml")
     full, _ = read_job(folder / "changed.toml")
-    values = {key: value for key, value in full.top.items() if key not in ("success", "curvature", "baseline")}
+    values = {
+        key: value for key, value in full.top.items() if key not in ("success", "curvature", "baseline", "budget")
+    }
     assert values == {key: value for key, value in plain.top.items() if key in values}, "defaults are as shown"
 
 

@@ -63,6 +63,10 @@ def _score(value: Any) -> bool:
     return value in ("ratio", "rate", "digits")
 
 
+def _targets(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_between, value)) and len(set(value)) == len(value)
+
+
 def _baseline(value: Any) -> bool:
     if isinstance(value, dict):
         return bool(value) and all(isinstance(each, str | bool) or _finite(each) for each in value.values())
@@ -88,6 +92,8 @@ TOP = {
     "quantile_level": Key("a number between 0 and 1, neither of them", _between, 0.9),
     "score": Key('"ratio", "rate" or "digits", or { digits = 8 } for so many of them', _score, "ratio"),
     "baseline": Key('"textbook", or hyperparameters: { step_size = 0.1 }', _baseline),
+    "budget": Key("parts of the start loss, between 0 and 1: [0.1, 0.001]", _targets),
+    "objective": Key('the name of a claim: "risk", "budget", "gain" for example', _text, "risk"),
     "success": Key('a text: "module:function", a function of the final point and the instance', _reference),
     "prior": Key('a text: "module:function", a function of Trials, in place of the search', _reference),
     "candidates": Key("a whole number, at least 1 and at most a million", _counted(CANDIDATES), 256),

@@ -34,6 +34,20 @@ from pacopt.support.progress import StageProgress
 
 #: Where Python's own modules are, and pacopt's.
 LIBRARY, HERE = sysconfig.get_path("stdlib"), Path(__file__).parent
+#: Keys of a job that `learn` knows by the same names.
+AS_THEY_ARE = (
+    "budget",
+    "confidence",
+    "curvature",
+    "min_success",
+    "objective",
+    "quantile_level",
+    "racing",
+    "replicates",
+    "seed",
+    "steps",
+    "target_ratio",
+)
 
 
 class OwnCode(NamedTuple):
@@ -78,21 +92,13 @@ class Prepared:
         with _own_failures(self.job):
             learned = learn(
                 *self.code.parts(self.split),
-                steps=top["steps"],
+                **{name: top[name] for name in AS_THEY_ARE},
                 success=self.code.success,
-                curvature=top["curvature"],
                 dtype=None if top["precision"] is None else np.dtype(top["precision"]),
                 prior=self.prior,
-                target_ratio=top["target_ratio"],
-                min_success=top["min_success"],
-                confidence=top["confidence"],
-                quantile_level=top["quantile_level"],
                 score=_score(top["score"]),
                 baseline=Baseline() if top["baseline"] == "textbook" else top["baseline"],
                 truncation=self.truncation,
-                racing=top["racing"],
-                replicates=top["replicates"],
-                seed=top["seed"],
                 checkpoint=checkpoint,
                 progress=progress,
             )

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from pacopt.comparison import between, percentages
 from pacopt.planning.plans import Plan
+from pacopt.report.budgets import Budgets
 from pacopt.report.sections.measured import in_training
 from pacopt.statement import certificate_summary
 from pacopt.support.rounding import up
@@ -28,6 +29,7 @@ def learned_view(learned: "Learned", place: Path) -> list[RenderableType]:
         view += [in_training(learned.certificate, learned.table), ""]
     else:
         view += [_compared(learned.comparison), "", *_hyper(learned.comparison), ""]
+    view += _budget(learned)
     view += [f"Note: {remark}." for remark in learned.remarks]
     files = {"Statement": place / "statement.txt", "Report": place / "report.html", "Run": place}
     return [*view, *(f"{name + ':':<11}{path}" for name, path in files.items())]
@@ -115,6 +117,26 @@ def _compared(comparison: "Comparison") -> Table:
         )
         view.add_row(row.name, *numbers)
     return view
+
+
+def _budget(learned: "Learned") -> list[RenderableType]:
+    """What is certified within some steps, if a budget is claimed."""
+    budgets = Budgets.of(learned.certificate, learned.test)
+    if budgets is None:
+        return []
+    view = Table(
+        title="Budget",
+        caption=budgets.note,
+        caption_justify="left",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for place, heading in enumerate(budgets.header):
+        view.add_column(heading, justify="right" if place else "left")
+    for row in budgets.rows:
+        view.add_row(*row)
+    return [view, ""]
 
 
 def _hyper(comparison: "Comparison") -> list[str]:

@@ -174,8 +174,8 @@ def recomputed(stored: dict[str, Any], table: LossTable) -> dict[str, Any]:
 
 
 def _table_hash(table: LossTable, columns: list[np.ndarray]) -> str:
-    names = [name.encode() for name in table.baselines]
-    arrays = (table.losses, table.start, table.success, *columns, *table.baselines.values())
+    names = [*(name.encode() for name in table.baselines), *(repr(target).encode() for target in table.times)]
+    arrays = (table.losses, table.start, table.success, *columns, *table.baselines.values(), *table.times.values())
     return hashed(*names, *(content(array) for array in arrays))
 
 

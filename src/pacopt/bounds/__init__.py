@@ -5,6 +5,7 @@ from pacopt.bounds.absolute import AbsoluteLoss, Truncation
 from pacopt.bounds.base import AbstractBound
 from pacopt.bounds.bernstein import Bernstein
 from pacopt.bounds.betting import Betting
+from pacopt.bounds.budget import ReachedWithin
 from pacopt.bounds.catoni import Catoni
 from pacopt.bounds.conditional import ConditionalOnSuccess
 from pacopt.bounds.conditional_betting import ConditionalBetting
@@ -40,6 +41,7 @@ ALL = (
     GainBetting,
     Difference,
     WinProbability,
+    ReachedWithin,
 )
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "OnGrid",
     "OrderStatistics",
     "PosteriorSuccess",
+    "ReachedWithin",
     "SelfNormalised",
     "SmallKL",
     "Truncation",

@@ -6,22 +6,24 @@ from typing import Any
 
 from pacopt.claims.absolute import Absolute
 from pacopt.claims.base import AbstractClaim, Highlight, Learnt
+from pacopt.claims.budget import Budget
 from pacopt.claims.foreign import ForeignClaim
 from pacopt.claims.gain import Gain
 from pacopt.claims.quantile import Quantile
 from pacopt.claims.risk import Risk
-from pacopt.claims.standard import Shares, compared_claims, shared_out, standard_claims
+from pacopt.claims.standard import Shares, claims_with, compared_claims, shared_out, standard_claims
 from pacopt.claims.subject import Subject
 from pacopt.claims.success import Success
 from pacopt.claims.win import Win
 
 #: Every claim of pacopt's own.
-ALL = (Risk, Success, Quantile, Absolute, Gain, Win)
+ALL = (Risk, Success, Quantile, Absolute, Gain, Win, Budget)
 
 __all__ = [
     "ALL",
     "Absolute",
     "AbstractClaim",
+    "Budget",
     "Gain",
     "Highlight",
     "Learnt",
@@ -32,6 +34,7 @@ __all__ = [
     "Success",
     "Win",
     "claim_from_dict",
+    "claims_with",
     "compared_claims",
     "shared_out",
     "standard_claims",

@@ -81,6 +81,11 @@ class AbstractClaim(ABC):
     #: Whether its number is a value of the score, which a chart can show among the scores of runs.
     scored: ClassVar[bool] = False
 
+    @property
+    def targets_recorded(self) -> tuple[float, ...]:
+        """Parts of the start loss of which it needs to know when runs first reach them."""
+        return ()
+
     @abstractmethod
     def bound(self, design: "Design") -> AbstractBound:
         """The theorem that it rests on."""
@@ -102,6 +107,10 @@ class AbstractClaim(ABC):
     def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, float]:
         """Numbers that explain its number, `value`, for one candidate."""
         return {}
+
+    def whole(self, table: LossTable, design: "Design", index: int, epsilon: float) -> Any:
+        """All that it says of one candidate, if that is more than a number: `certificate.<name>`."""
+        return None
 
     def learn(self, table: LossTable, design: "Design", eligible: Bool[np.ndarray, " hyper"], epsilon: float) -> Learnt:
         """The posterior if it is the objective: all weight on the best of the candidates that may be deployed."""

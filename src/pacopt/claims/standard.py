@@ -8,6 +8,7 @@ from typing import Any
 from pacopt.bounds.absolute import Truncation
 from pacopt.claims.absolute import Absolute
 from pacopt.claims.base import AbstractClaim
+from pacopt.claims.budget import Budget
 from pacopt.claims.gain import Gain
 from pacopt.claims.quantile import Quantile
 from pacopt.claims.risk import Risk
@@ -127,6 +128,12 @@ def shared_out(claims: Sequence[AbstractClaim]) -> tuple[AbstractClaim, ...]:
         )
     divided: Any = [replace(claim, share=claim.share / sum(shares)) for claim in claims]  # type: ignore[type-var]
     return tuple(divided)
+
+
+def claims_with(claims: Sequence[AbstractClaim], others: Sequence[AbstractClaim], budget: Any) -> tuple[Any, ...]:
+    """These claims, a budget if there are targets for it, and others, with all shares divided anew."""
+    wanted = () if budget is None else (budget if isinstance(budget, Budget) else Budget(budget),)
+    return shared_out((*claims, *wanted, *others)) if wanted or others else tuple(claims)
 
 
 def compared_claims(

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from pacopt.engines.solution import Solution
 from pacopt.engines.store import Checkpoint
 from pacopt.engines.work import Progress
+from pacopt.errors import EngineError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.space import Domain
@@ -71,6 +72,15 @@ class AbstractEngine(ABC):
     @abstractmethod
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
         """One instance, with the safeguard that returns the start unless the run ended at or below it."""
+
+    def recording(self, targets: tuple[float, ...]) -> "AbstractEngine":
+        """This engine, which records when runs first reach these parts of their start."""
+        raise EngineError(
+            f"{type(self).__name__} does not record when runs reach {', '.join(map(repr, targets))} times their start.",
+            "A budget needs the first step at which each run met its target.",
+            "",
+            "Leave the budget out; or let the losses count steps, without a start.",
+        )
 
     def curves(
         self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None

@@ -47,6 +47,7 @@ def race(
     tables: list[LossTable] = []
     missing: list[np.ndarray] = []
     losses, success = np.empty((rows, 0)), None
+    times: dict[float, np.ndarray] = {}
     ends = [end for part in STAGES if (end := int(count * part)) >= LEAST]
     # Groups are not torn apart: the rows of so many of them.
     cuts = [int(np.searchsorted(instances.codes, end)) for end in (0, *ends, count)]
@@ -60,6 +61,9 @@ def race(
         if part.success is not None:
             before = np.empty((rows, 0), dtype=bool) if success is None else success
             success = np.concatenate([before, _among(rows, alive, part.success, False)], axis=1)
+        for target, each in part.times.items():
+            earlier = times.get(target, np.empty((rows, 0)))
+            times[target] = np.concatenate([earlier, _among(rows, alive, each, np.inf)], axis=1)
         tables.append(part)
         missing.append(~np.isin(np.arange(rows), alive)[:, None] & np.ones(part.losses.shape[1], dtype=bool))
         looks.append({"instances": sum(table.shape[1] for table in tables), "candidates": len(alive)})
@@ -82,6 +86,7 @@ def race(
         provenance=dict(provenance or {}) | {"race": looks},
         fingerprints=_fingerprints(tables),
         columns=joined([table.columns for table in tables]),
+        times=times,
     )
 
 

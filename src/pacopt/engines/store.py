@@ -47,8 +47,9 @@ class Checkpoint:
         """Refuse stored tiles if one of them does not come out the same when it is run again."""
         again = next(iter(work.tiles(skip=[first for first in work.layout if first != tile.first])))
         same = np.array_equal(tile.losses, again.losses, equal_nan=True) and np.array_equal(tile.start, again.start)
-        if tile.success is not None and again.success is not None:
-            same = same and np.array_equal(tile.success, again.success)
+        for old, new in ((tile.success, again.success), (tile.times, again.times)):
+            if old is not None and new is not None:
+                same = same and np.array_equal(old, new)
         if not same:
             raise StorageError(
                 f"The tile that starts at instance {tile.first} has other losses in {self.directory} than when it is "
@@ -86,7 +87,8 @@ def checked_checkpoint(directory: str | os.PathLike[str] | None) -> Checkpoint |
 def _write(path: Path, tile: Tile) -> None:
     arrays = {"clamped": np.array(tile.clamped), "losses": tile.losses, "start": tile.start}
     arrays |= {"first": np.array(tile.first), "table_key": np.frombuffer(tile.table_key.encode(), dtype=np.uint8)}
-    arrays |= {} if tile.success is None else {"success": tile.success}
+    optional = {"success": tile.success, "times": tile.times}
+    arrays |= {name: array for name, array in optional.items() if array is not None}
     try:
         save_npz(path, arrays | {"content": _content(arrays)})
     except OSError as error:
@@ -119,6 +121,7 @@ def _read(path: Path, work: Work, first: int) -> Tile | None:
             arrays["start"],
             arrays.get("success"),
             int(arrays["clamped"]),
+            arrays.get("times"),
         )
     except (FileNotFoundError, StorageError, KeyError, ValueError, TypeError):
         return None

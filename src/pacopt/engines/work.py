@@ -30,6 +30,7 @@ class Tile:
     start: np.ndarray  # [run]
     success: np.ndarray | None  # [candidate, run]
     clamped: int
+    times: np.ndarray | None = None  # [candidate, run, target], -1 for never
 
 
 class Work(Protocol):
@@ -84,11 +85,13 @@ class Collected:
     start: np.ndarray  # [run]
     success: np.ndarray | None  # [candidate, run]
     clamped: int
+    times: np.ndarray | None = None  # [candidate, run, target]
 
     def table(
         self,
         step: int,
         *,
+        targets: tuple[float, ...] = (),
         candidates: Mapping[str, np.ndarray],
         fingerprints: np.ndarray,
         provenance: Mapping[str, Any],
@@ -104,6 +107,7 @@ class Collected:
             provenance={**provenance, "clamped": self.clamped},
             fingerprints=fingerprints,
             columns=columns,
+            times={} if self.times is None else {target: self.times[:, :, k] for k, target in enumerate(targets)},
         )
 
 
@@ -123,6 +127,7 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
     losses = np.empty((layout.rows, layout.runs, layout.recorded))
     start, finished = np.empty(layout.runs), np.zeros(layout.runs, dtype=bool)
     success: np.ndarray | None = None
+    times: np.ndarray | None = None
     clamped = 0
     if progress is not None:
         progress(0, layout.rows * layout.runs)  # before anything is compiled
@@ -139,6 +144,9 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
         if tile.success is not None:
             success = np.zeros(losses.shape[:2], dtype=bool) if success is None else success
             success[:, runs] = tile.success
+        if tile.times is not None:
+            times = np.empty((layout.rows, layout.runs, tile.times.shape[2])) if times is None else times
+            times[:, runs] = np.where(tile.times < 0, np.inf, tile.times)
         clamped += tile.clamped
         if progress is not None:
             progress(layout.rows * int(finished.sum()), layout.rows * layout.runs)
@@ -149,4 +157,4 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
             "",
             "Run the missing ones: tiles(skip=[tile.first for tile in stored]).",
         )
-    return Collected(losses, start, success, clamped)
+    return Collected(losses, start, success, clamped, times)

@@ -27,6 +27,7 @@ def report_html(learned: Reportable | Certificate) -> str:
 
     from pacopt.report.candidates import Candidates
     from pacopt.report.sections.breakdown import breakdown_figure
+    from pacopt.report.sections.budget import budget_figure
     from pacopt.report.sections.choices import choices_of
     from pacopt.report.sections.curves import curves_figure
     from pacopt.report.sections.histogram import histogram_figure
@@ -41,6 +42,7 @@ def report_html(learned: Reportable | Certificate) -> str:
     certificate, candidates = source.certificate, Candidates.of(source)
     choices = choices_of(source, candidates)
     possible = (
+        budget_figure(source),
         curves_figure(source),
         histogram_figure(source),
         posterior_figure(source, candidates),

@@ -30,6 +30,11 @@ class Reportable(Protocol):
         ...
 
     @property
+    def test(self) -> LossTable | None:
+        """The table of the test split, if there is one."""
+        ...
+
+    @property
     def curves(self) -> Curves | None:
         """Losses on the way, on the test split."""
         ...
@@ -56,6 +61,7 @@ class Reported:
     certificate: Certificate
     table: LossTable
     comparison: Comparison | None
+    test: LossTable | None
     curves: Curves | None
     provenance: Mapping[str, Any]
     remarks: tuple[str, ...]
@@ -74,6 +80,7 @@ def reported(source: Certificate | Reportable) -> Reported:
             source.certificate,
             source.table,
             source.comparison,
+            source.test,
             source.curves,
             source.provenance,
             source.remarks,
@@ -86,4 +93,4 @@ def reported(source: Certificate | Reportable) -> Reported:
             "",
             "Load it from its run: pacopt.Certificate.load(directory).",
         )
-    return Reported(source, source.table, None, None, source.provenance, (), learned=False)
+    return Reported(source, source.table, None, None, None, source.provenance, (), learned=False)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pacopt.certificate import Certificate
 from pacopt.errors import PacoptError, StorageError
-from pacopt.loss_table import LossTable, table_hash
+from pacopt.loss_table import LossTable
 from pacopt.report.page import write_report
 from pacopt.runs.files import Writer, checked_files, checked_path, read_json, write_json, write_run
 from pacopt.runs.siblings import earlier_certificates
+from pacopt.support.stored_table import table_hash
 
 if TYPE_CHECKING:
     from pacopt.report.source import Reportable

@@ -7,10 +7,11 @@ import numpy as np
 
 from pacopt.errors import PacoptError
 from pacopt.instances import Instances
-from pacopt.loss_table import LossTable, table_hash
+from pacopt.loss_table import LossTable
 from pacopt.runs.files import MANIFEST
 from pacopt.sources import CHANCE, Sources, reused_columns
 from pacopt.support.repeats import sharing_by_chance
+from pacopt.support.stored_table import table_hash
 
 #: Start losses that agree to this part of their size may be those of one instance, in single precision too.
 GRAIN = 1e-5

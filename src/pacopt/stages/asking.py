@@ -1,10 +1,11 @@
 """What `learn` was asked for: an engine and a split, in either of its two forms, and its random numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from pacopt.claims import AbstractClaim
 from pacopt.design import Seeding
 from pacopt.engines.base import AbstractEngine
 from pacopt.errors import DesignError, EngineError, SplitError
@@ -47,6 +48,12 @@ def check_flag(name: str, value: Any) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
         raise DesignError(f"{name} is {value!r}.", "It is True or False.", "", f"Use {name}=True, or leave it out.")
+
+
+def recording(engine: AbstractEngine, claims: Sequence[AbstractClaim]) -> AbstractEngine:
+    """The engine, recording when runs reach what the claims speak of; as it is if they speak of nothing."""
+    targets = {target for claim in claims for target in claim.targets_recorded}
+    return engine.recording(tuple(sorted(targets, reverse=True))) if targets else engine
 
 
 def checked_space(engine: AbstractEngine) -> None:

@@ -15,6 +15,7 @@ from pacopt.design import Design, Seeding
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.racing import race
 from pacopt.engines.store import Checkpoint
+from pacopt.errors import DesignError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -32,9 +33,13 @@ from pacopt.support.machine import cores
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """An engine on a split, with everything of the design that is fixed before candidates are known."""
+    """An engine on a split, with everything of the design that is fixed before candidates are known.
+
+    The `recorder` is the engine that runs training and test instances: it records what claims speak of.
+    """
 
     engine: AbstractEngine
+    recorder: AbstractEngine
     split: Split
     seeding: Seeding | None
     target_ratio: float
@@ -51,6 +56,19 @@ class Stages:
             return self
         over = tuple(each.name for each in opponents)
         return replace(self, opponents=opponents, claims=compared_claims(self.claims, over, tuple(map(str, opponents))))
+
+    def aiming(self, objective: str) -> "Stages":
+        """With this claim as the objective: the first of the claims."""
+        names = [claim.name for claim in self.claims]
+        if objective not in names:
+            raise DesignError(
+                f"The objective is {objective!r}.",
+                f"It is the name of a claim: {', '.join(names)}.",
+                "",
+                'Leave it out for "risk".',
+            )
+        chosen = self.claims[names.index(objective)]
+        return replace(self, claims=(chosen, *(claim for claim in self.claims if claim is not chosen)))
 
     def refuse_unreachable(self, wanted: float | None, weight: float) -> None:
         """Refuse a success probability that a candidate of this weight cannot have if all of its runs succeed."""
@@ -109,7 +127,7 @@ class Stages:
             about["baselines"] = {each.name: each.described() for each in self.opponents}
         if racing:
             run = partial(self.run, "train")
-            provenance = {**self.engine.provenance(candidates, train), **about}
+            provenance = {**self.recorder.provenance(candidates, train), **about}
             raced = race(
                 run, candidates, train, target_ratio=self.target_ratio, score=design.score, provenance=provenance
             )
@@ -134,7 +152,8 @@ class Stages:
         """The candidates on instances of one part of the split."""
         heed()
         with named(part):
-            return self.engine.table(candidates, instances, self.course.table(part), self.store)
+            engine = self.engine if part == "prior" else self.recorder
+            return engine.table(candidates, instances, self.course.table(part), self.store)
 
 
 def described_machine(table: LossTable) -> dict[str, Any]:

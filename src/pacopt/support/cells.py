@@ -12,6 +12,51 @@ from pacopt.support.arrays import frozen
 from pacopt.support.values import ONLY
 
 
+def checked_targets(targets: Any) -> tuple[float, ...]:
+    """Different parts of a start loss to be reached, the largest first."""
+    try:
+        found = tuple(sorted({float(target) for target in targets}, reverse=True))
+    except (TypeError, ValueError):
+        found = (np.nan,)
+    if not all(0 < target < 1 for target in found) or len(found) < len(targets):
+        raise TableError(
+            f"The targets are {targets!r}.",
+            "A target is a part of the start loss: a number above 0 and below 1, each given once.",
+            "Every run is at its start from the beginning.",
+            "Use [1e-1, 1e-3], for example.",
+        )
+    return found
+
+
+def first_times(times: Any, shape: tuple[int, ...]) -> dict[float, np.ndarray]:
+    """Read-only times at which targets are first met, the largest target first; infinite for never."""
+    if not isinstance(times, Mapping):
+        raise TableError(
+            f"times is a {type(times).__name__}.", "They go by their targets.", "", "Use {0.1: steps, 0.001: steps}."
+        )
+    found: dict[float, np.ndarray] = {}
+    earlier = np.zeros(shape)
+    for target in checked_targets(tuple(times)):
+        array = real_array(f"times[{target!r}]", times[target])
+        if array.shape != shape or np.isnan(array).any() or (array < 0).any():
+            raise TableError(
+                f"times[{target!r}] has shape {array.shape}, and {int((~(array >= 0)).sum())} of its numbers are "
+                "negative or NaN.",
+                f"It has a time for each run: shape {shape}, not negative, infinite where the target is never met.",
+                "",
+                "Use numpy.inf for never.",
+            )
+        if (array < earlier).any():
+            raise TableError(
+                f"{int((array < earlier).sum())} runs meet the target {target!r} before an easier one.",
+                "Who meets a target has met all larger ones, at the latest by then.",
+                "Times that contradict each other cannot all be first ones.",
+                "Take the first step at which the loss is at or below the target times its start.",
+            )
+        found[target] = earlier = array
+    return found
+
+
 def refuse_bad_losses(losses: np.ndarray, start: np.ndarray | None, *, first_instance: int = 0) -> None:
     """Raise for a start that is negative or not finite and for a negative final loss; name the cell.
 

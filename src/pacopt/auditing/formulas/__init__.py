@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pacopt.auditing.comparing import ContradictionError
-from pacopt.auditing.formulas import absolute, gain, quantile, risk, success, win
+from pacopt.auditing.formulas import absolute, budget, gain, quantile, risk, success, win
 from pacopt.auditing.setting import Setting
 
 
@@ -42,6 +42,7 @@ TABLE: tuple[tuple[str, str, Any], ...] = (
     ("absolute", "pacopt.claims.absolute:Absolute", absolute),
     ("gain", "pacopt.claims.gain:Gain", gain),
     ("win", "pacopt.claims.win:Win", win),
+    ("budget", "pacopt.claims.budget:Budget", budget),
 )
 FORMULAS: dict[str, Any] = {kind: formula for _, kind, formula in TABLE}
 NAMES: dict[str, str] = {kind: name for name, kind, _ in TABLE}

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm, State
 from pacopt.engines.base import Predicate
@@ -28,14 +28,19 @@ Keys = Callable[[Any], tuple[Any, ...]]
 Values = Mapping[str, Any]
 Seed = Any
 LossAt = Callable[[State], Float[Array, ""]]
+Meets = Callable[[Float[Array, ""]], Bool[Array, " target"]]
 
 
 class Outcome(NamedTuple):
-    """What remains of a run: losses at the recorded steps, where they were rounded up to zero, the user's verdict."""
+    """What remains of a run: losses at the recorded steps, where they were rounded up to zero, the user's verdict.
+
+    `times` are the first steps at which the targets were met, -1 for never.
+    """
 
     losses: Float[Array, " step"]
     clamped: Bool[Array, " step"]
     success: Bool[Array, ""]
+    times: Int[Array, " target"]
 
 
 class Cell(eqx.Module):
@@ -48,6 +53,8 @@ class Cell(eqx.Module):
     predicate: Predicate | None = eqx.field(static=True)
     #: Hyperparameters that are choices, which a run knows while it is traced.
     chosen: tuple[tuple[str, Any], ...] = eqx.field(static=True, default=())
+    #: Parts of the start loss; the first step at or below each of them is recorded.
+    targets: tuple[float, ...] = eqx.field(static=True, default=())
 
     @property
     def random(self) -> bool:
@@ -93,10 +100,14 @@ class Cell(eqx.Module):
             return algorithm.step(state, hyper, objective, *key)
 
         state = jax.tree.map(jnp.asarray, algorithm.init(start, hyper, objective, *keys(0)))
-        state, losses = (self._final if self.at == (self.steps,) else self._recorded)(state, step, keys, loss_at)
+        if self.at == (self.steps,) and not self.targets:
+            state, losses = self._final(state, step, keys, loss_at)
+            times = jnp.empty(0, dtype=int)
+        else:
+            state, losses, times = self._recorded(state, step, keys, loss_at, self._meeting(start_loss, instance))
         x = self.algorithm.read(state)
         success = True if self.predicate is None else self.predicate(x, instance)
-        return x, Outcome(*self._above_minimum(losses, start_loss, instance), jnp.asarray(success))
+        return x, Outcome(*self._above_minimum(losses, start_loss, instance), jnp.asarray(success), times)
 
     def _final(self, state: State, step: Step, keys: Keys, loss_at: LossAt) -> tuple[State, Float[Array, "1"]]:
         if self.random:
@@ -105,18 +116,38 @@ class Cell(eqx.Module):
             state, _ = jax.lax.scan(lambda state, _: (step(state), None), state, None, length=self.steps, unroll=UNROLL)
         return state, loss_at(state)[None]
 
-    def _recorded(self, state: State, step: Step, keys: Keys, loss_at: LossAt) -> tuple[State, Float[Array, " step"]]:
-        def record(carry: tuple[State, Array], place: tuple[Array, Array]) -> tuple[tuple[State, Array], None]:
-            slot, number = place
-            state, losses = step(carry[0], *keys(number)), carry[1]
-            losses = jax.lax.cond(slot >= 0, lambda: losses.at[slot].set(loss_at(state)), lambda: losses)
-            return (state, losses), None
+    def _recorded(
+        self, state: State, step: Step, keys: Keys, loss_at: LossAt, meets: Meets
+    ) -> tuple[State, Float[Array, " step"], Int[Array, " target"]]:
+        def record(carry: tuple[State, Array, Array], place: tuple[Array, Array]) -> tuple[Any, None]:
+            (slot, number), (state, losses, times) = place, carry
+            state = step(state, *keys(number))
+            if self.targets:
+                loss = loss_at(state)
+                times = jnp.where((times < 0) & meets(loss), number, times)
+                losses = losses.at[slot].set(loss, mode="drop")
+            else:
+                losses = jax.lax.cond(slot < count, lambda: losses.at[slot].set(loss_at(state)), lambda: losses)
+            return (state, losses, times), None
 
-        slots = jnp.full(self.steps + 1, -1).at[jnp.asarray(self.at)].set(jnp.arange(len(self.at)))
+        count = len(self.at)
+        slots = jnp.full(self.steps + 1, count).at[jnp.asarray(self.at)].set(jnp.arange(count))
         # Every slot is overwritten but that of step 0.
-        losses = jnp.full(len(self.at), loss_at(state))
-        (state, losses), _ = jax.lax.scan(record, (state, losses), (slots[1:], jnp.arange(1, self.steps + 1)))
-        return state, losses
+        losses = jnp.full(count, loss_at(state))
+        times = jnp.where(meets(losses[0]), 0, -1)
+        carry, _ = jax.lax.scan(record, (state, losses, times), (slots[1:], jnp.arange(1, self.steps + 1)))
+        return carry
+
+    def _meeting(self, start_loss: Float[Array, ""], instance: Instance) -> Meets:
+        """Whether a loss is at or below each target. One below zero meets none: it is not what was declared."""
+        start, _ = self._above_minimum(start_loss, start_loss, instance)
+        levels = jnp.asarray(self.targets, dtype=start.dtype) * start
+
+        def meets(loss: Float[Array, ""]) -> Bool[Array, " target"]:
+            above, _ = self._above_minimum(loss, start_loss, instance)
+            return (above >= 0) & (above <= levels)
+
+        return meets
 
     def _above_minimum(self, loss: Array, start_loss: Array, instance: Instance) -> tuple[Array, Array]:
         """Losses above the known minimum, and where a rounding error was counted as zero."""

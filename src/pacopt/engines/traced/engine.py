@@ -1,7 +1,7 @@
 """Tables and curves for problems and algorithms that JAX can trace."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Traced(AbstractEngine):
     length: int
     dtype: npt.DTypeLike = np.float64
     success: Predicate | None = field(default=None)
+    #: Parts of the start loss whose first step is recorded; that costs a loss at every step.
+    targets: tuple[float, ...] = ()
     #: What tracing found: a search asks for many tables of the same shape.
     traced: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -62,6 +64,10 @@ class Traced(AbstractEngine):
         """The number type of a run."""
         return working_type(self.dtype)
 
+    def recording(self, targets: tuple[float, ...]) -> "Traced":
+        """The same runs, with the first steps at or below these parts of their start."""
+        return replace(self, targets=targets)
+
     def prepare(self, candidates: Candidates, instances: Instances, at: Iterable[int] | None = None) -> Tabulation:
         """The work to be done for candidates with the same choices; what can be refused beforehand is refused."""
         return Tabulation.prepare(
@@ -73,6 +79,7 @@ class Traced(AbstractEngine):
             dtype=self.dtype,
             success=self.success,
             at=at,
+            targets=self.targets,
             traced=self.traced,
         )
 
@@ -187,6 +194,7 @@ def _merged(
         provenance={**tables[0].provenance, "candidates": candidates_hash(values), "clamped": clamped},
         fingerprints=tables[0].fingerprints,
         columns=tables[0].columns,
+        times={target: np.concatenate([table.times[target] for table in tables])[order] for target in tables[0].times},
     )
     return table, np.concatenate([losses for _, _, losses in found])[order]
 

@@ -32,6 +32,8 @@ def provenance(
         "success": predicate_hash(cell.predicate),
         "versions": {"jax": jax.__version__, "numpy": np.__version__, "pacopt": __version__},
     }
+    if cell.targets:
+        about["targets"] = list(cell.targets)
     if cell.random:
         about["seeds"] = {"hash": hashed(seeds.tobytes()), "replicates": len(seeds) // len(instances)}
     return about

@@ -35,7 +35,7 @@ from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
 from pacopt.support.arrays import digest
-from pacopt.support.cells import refuse_bad_losses
+from pacopt.support.cells import checked_targets, refuse_bad_losses
 from pacopt.support.machine import cores
 from pacopt.support.values import ONLY
 
@@ -75,6 +75,7 @@ class Tabulation:
         dtype: npt.DTypeLike = np.float64,
         success: Predicate | None = None,
         at: Iterable[int] | None = None,
+        targets: tuple[float, ...] = (),
         traced: dict[Any, list[jax.ShapeDtypeStruct]] | None = None,
     ) -> "Tabulation":
         """The work to be done; everything that can be refused without running is refused here.
@@ -87,7 +88,8 @@ class Tabulation:
         refuse_narrow_fields(problem, dtype)
         refuse_overflow(values, dtype)
         check_success(success)
-        cell = Cell(problem, algorithm, steps, checked_at(at, steps), success, _chosen(algorithm, values))
+        chosen = _chosen(algorithm, values)
+        cell = Cell(problem, algorithm, steps, checked_at(at, steps), success, chosen, checked_targets(targets))
         columns, runs, drawn = expanded(instances, random=cell.random)
         seeds = _words(drawn) if cell.random else np.empty((len(runs), 0), dtype=np.uint32)
         with precision(dtype):
@@ -181,6 +183,7 @@ class Tabulation:
             fingerprints=self.instances.fingerprints,
             provenance=self.provenance,
             columns=self.columns,
+            targets=self.cell.targets,
         )
 
     def _columns(self, first: int, count: int) -> np.ndarray:
@@ -205,7 +208,8 @@ class Tabulation:
         for step in range(losses.shape[2]):
             refuse_bad_losses(losses[:, :, step], start, first_instance=first)
         success = None if self.cell.predicate is None else cut(outcome.success)
-        return Tile(table_key, first, losses, start, success, int(cut(outcome.clamped).sum()))
+        times = cut(outcome.times) if self.cell.targets else None
+        return Tile(table_key, first, losses, start, success, int(cut(outcome.clamped).sum()), times)
 
 
 def _chosen(algorithm: AbstractAlgorithm, values: Mapping[str, np.ndarray]) -> tuple[tuple[str, Any], ...]:
