@@ -100,7 +100,16 @@ def test_the_help_of_a_command_has_an_example(command):
     assert re.search(rf"Examples?: pacopt {command}", " ".join(answer.stdout.split()))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["plan", "--success", "0.9"], ["verify", "runs/job"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["plan", "--success", "0.9"],
+        ["plan", "--within", "0.9", "--gain", "2", "--success", "0.9", "--drop", "0.5"],
+        ["verify", "runs/job"],
+    ],
+)
 def test_what_needs_no_jax_does_not_import_it(arguments, project):
     code = (
         f"import sys; sys.argv = ['pacopt', *{arguments!r}]\nfrom pacopt.app.commands import run\n"
@@ -326,6 +335,27 @@ def test_a_plan_says_whether_a_claim_can_be_made():
         "train": 1000,
         "test": 200,
     }
+
+
+def test_a_plan_answers_for_budgets_gains_and_changes():
+    answer = pacopt("plan", "--within", "0.99", "--gain", "2", "--factor", "3", "--success", "0.99", "--drop", "0.95")
+    assert answer.returncode == 0
+    assert "That 0.99 of all instances stay within the budget needs 810 training instances" in answer.stdout
+    assert "A gain of 2 needs " in answer.stdout
+    assert "drops from 0.99 to 0.95 is noticed after " in answer.stdout
+    assert "can never show: that there are no catastrophes" in answer.stdout
+    assert "Gain to be expected, if it truly is 3" in answer.stdout
+    document = json.loads(pacopt("plan", "--gain", "2", "--risk", "0.06", "--rise", "0.1", "--json").stdout)
+    assert document["compared"]["factor"] == 2.5
+    rate = 1 - (2 * 0.01 * 0.4 / 1.5) ** (1 / 100)  # of catastrophes that may not be among 100 instances
+    ceiling = 2.5 * 0.05 * (1 - rate) / (0.05 + rate * 0.95)
+    assert document["gains"][0] == {"train": 100, "gain": None, "ceiling": pytest.approx(ceiling)}
+    assert document["delays"][0]["claim"] == "risk"
+    assert len(document["limits"]) == 2
+    assert pacopt("plan", "--gain", "3", "--factor", "2").returncode == 1
+    refused = pacopt("plan", "--gain", "1")
+    assert refused.returncode == 2
+    assert "It is a factor above 1." in refused.stderr
 
 
 def test_an_error_that_nobody_expected_has_its_own_exit_code(monkeypatch, capsys):

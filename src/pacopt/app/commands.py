@@ -13,6 +13,8 @@ import typer
 from pacopt._version import __version__
 from pacopt.app.console import Output
 from pacopt.app.explaining import explained
+from pacopt.app.options import Json, Quiet, Run
+from pacopt.app.plan_command import PLAN_EXAMPLES, plan
 from pacopt.app.stopping import INTERRUPTED, begin
 from pacopt.support.interrupts import noted
 
@@ -28,11 +30,6 @@ app = typer.Typer(
 
 #: So many cells are run again if somebody gives the code and no number.
 CELLS = 20
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, everything else on stderr.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Run = Annotated[Path, typer.Argument(help="The directory of a run.", metavar="RUN")]
-Confidence = Annotated[float, typer.Option(help="With which the certificate is to hold.")]
 
 
 def _version(wanted: bool) -> None:
@@ -170,44 +167,7 @@ def report(run: Run, json: Json = False, quiet: Quiet = False) -> None:
     output.document({"report": str(path)})
 
 
-@app.command(
-    epilog="Examples: [bold]pacopt plan --instances 1400[/bold] says what they can claim, "
-    "[bold]pacopt plan --success 0.99[/bold] how many that needs, "
-    "[bold]pacopt plan --risk 0.05 --mean 0.04[/bold] likewise for the mean ratio."
-)
-def plan(
-    instances: Annotated[int | None, typer.Option(min=3, help="How many instances there are in all.")] = None,
-    success: Annotated[float | None, typer.Option(help="The success probability to be certified.")] = None,
-    risk: Annotated[float | None, typer.Option(help="The mean final-to-initial ratio to be certified.")] = None,
-    confidence: Confidence = 0.99,
-    mean: Annotated[float, typer.Option(help="The true mean ratio, as you guess it.")] = 0.05,
-    variation: Annotated[float, typer.Option("--cv", help="Its coefficient of variation, as you guess it.")] = 1.0,
-    failure_rate: Annotated[float, typer.Option(min=0, max=1, help="The part of runs that fail, as you guess.")] = 0.0,
-    json: Json = False,
-) -> None:
-    """Before running anything: what so many instances can claim, or how many a claim needs.
-
-    Exit code 1 if the claim cannot be made.
-    """
-    from dataclasses import asdict
-
-    from pacopt.app.presenting import plan_view
-    from pacopt.planning.plans import make_plan
-
-    found = make_plan(
-        instances=instances,
-        success=success,
-        risk=risk,
-        confidence=confidence,
-        mean=mean,
-        variation=variation,
-        failure_rate=failure_rate,
-    )
-    output = Output(json)
-    output.say(*plan_view(found))
-    output.document(asdict(found))
-    if not found.possible:
-        raise typer.Exit(1)
+app.command(epilog=PLAN_EXAMPLES)(plan)
 
 
 @app.command(

@@ -1,5 +1,6 @@
 """Results as a person reads them on a terminal, and as a machine does."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,16 @@ from pacopt.planning.plans import Plan
 from pacopt.report.budgets import Budgets
 from pacopt.report.sections.measured import in_training
 from pacopt.statement import certificate_summary
-from pacopt.support.rounding import up
+from pacopt.support.rounding import down, up
 from pacopt.support.values import named
 
 if TYPE_CHECKING:
     from pacopt.comparison import Comparison
     from pacopt.learned import Learned
     from pacopt.papers.sucker_ochs_2023.reproduction import Reproduced
+
+#: The heading of a column.
+INSTANCES = "training instances"
 
 
 def learned_view(learned: "Learned", place: Path) -> list[RenderableType]:
@@ -55,21 +59,42 @@ def learned_document(learned: "Learned", place: Path) -> dict[str, Any]:
 
 
 def plan_view(plan: Plan) -> list[RenderableType]:
-    """The answer in words, and two small tables."""
-    sizes = Table(title="Training instances that certify a success probability", title_justify="left")
-    for heading in ("success at least", "if no run fails", "if 1 run fails", "if 5 runs fail"):
-        sizes.add_column(heading, justify="right")
-    for level in plan.levels:
-        sizes.add_row(f"{level.success!r}", *(f"{count:,}" for count in level.train))
-    tightness = Table(
-        title=f"Bound on a mean ratio of {plan.mean!r} to be expected, coefficient of variation {plan.variation!r}",
-        title_justify="left",
+    """The answer in words, what can never be shown, and small tables."""
+    sizes = _table(
+        "Training instances that certify a success probability",
+        ("success at least", "if no run fails", "if 1 run fails", "if 5 runs fail"),
+        [(f"{level.success!r}", *(f"{count:,}" for count in level.train)) for level in plan.levels],
     )
-    for heading in ("training instances", "bound", "bound / mean"):
-        tightness.add_column(heading, justify="right")
-    for size in plan.risks:
-        tightness.add_row(f"{size.train:,}", up(size.risk), f"{size.risk / plan.mean:.4g}")
-    return [*plan.answers, "", sizes, "", tightness, plan.caution]
+    tightness = _table(
+        f"Bound on a mean ratio of {plan.mean!r} to be expected, coefficient of variation {plan.variation!r}",
+        (INSTANCES, "bound", "bound / mean", "of any method"),
+        [
+            (f"{size.train:,}", up(size.risk), f"{size.risk / plan.mean:.4g}", f"≥ {down(size.floor / plan.mean)}")
+            for size in plan.risks
+        ],
+    )
+    view: list[RenderableType] = [*plan.answers, *plan.limits, "", sizes, "", tightness]
+    if plan.budgets:
+        parts = [(f"{size.train:,}", down(size.within)) for size in plan.budgets]
+        view += ["", _table(f"Within the budget, {100 * plan.late_rate:g} % late", (INSTANCES, "at least"), parts)]
+    if plan.compared is not None:
+        gains = [
+            (f"{size.train:,}", "none" if size.gain is None else down(size.gain), f"≤ {up(size.ceiling)}")
+            for size in plan.gains
+        ]
+        title = f"Gain to be expected, if it truly is {plan.compared.factor:g}"
+        view += ["", _table(title, (INSTANCES, "gain", "of any method"), gains)]
+    return [*view, plan.caution]
+
+
+def _table(title: str, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    """Numbers under their headings."""
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def reproduced_view(result: "Reproduced") -> list[RenderableType]:

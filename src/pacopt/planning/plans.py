@@ -6,18 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pacopt.bounds.success import ClopperPearson
-from pacopt.errors import DesignError
-from pacopt.planning.sizes import (
-    certifiable_success,
-    needed_for_risk,
-    needed_for_success,
-    predicted_risk,
-    smallest,
-    split_for,
-    success_level,
-)
-from pacopt.support.numbers import is_real
-from pacopt.support.rounding import down, up
+from pacopt.planning.answers import caution, delays, expected, needs, never_shown, noticed
+from pacopt.planning.budgets import certifiable_budget
+from pacopt.planning.delays import Delay
+from pacopt.planning.floors import largest_gain, least_risk
+from pacopt.planning.gains import EXCESS, Compared, check_gain, predicted_gain
+from pacopt.planning.guesses import Guesses
+from pacopt.planning.sizes import certifiable_success, predicted_risk, smallest, split_for, success_level
 from pacopt.support.sizes import CEILING, Sizes, recommended_split
 
 #: For the tables: success probabilities, numbers of instances, and of runs that fail.
@@ -36,26 +31,51 @@ class SuccessSizes:
 
 @dataclass(frozen=True, slots=True)
 class RiskSize:
-    """The bound on the mean ratio that is predicted for a number of training instances."""
+    """The bound on the mean ratio that is predicted for a number of training instances, and the least of any method."""
 
     train: int
     risk: float
+    floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSize:
+    """The part of instances within the budget that a number of training instances certifies."""
+
+    train: int
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class GainSize:
+    """The gain that is predicted for a number of training instances, None for none, and the most of any method."""
+
+    train: int
+    gain: float | None
+    ceiling: float
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What can be claimed with how many instances. `split` and `needed_train` are None where nothing was asked."""
+    """What can be claimed with how many instances. What was not asked for is None, or empty."""
 
     confidence: float
     mean: float
     variation: float
     failure_rate: float
+    late_rate: float
+    targets: int | None
+    compared: Compared | None
     split: Sizes | None
     needed_train: int | None
     possible: bool
     answers: tuple[str, ...]
+    limits: tuple[str, ...]
     levels: tuple[SuccessSizes, ...]
     risks: tuple[RiskSize, ...]
+    budgets: tuple[BudgetSize, ...]
+    gains: tuple[GainSize, ...]
+    delays: tuple[Delay, ...]
     caution: str
 
 
@@ -64,75 +84,100 @@ def make_plan(
     instances: int | None = None,
     success: float | None = None,
     risk: float | None = None,
+    within: float | None = None,
+    gain: float | None = None,
+    drop: float | None = None,
+    rise: float | None = None,
     confidence: float = 0.99,
     mean: float = 0.05,
     variation: float = 1.0,
     failure_rate: float = 0.0,
+    late_rate: float = 0.0,
+    targets: int | None = None,
+    factor: float | None = None,
+    baseline_variation: float | None = None,
+    correlation: float = 0.0,
+    every: float = 1e5,
 ) -> Plan:
-    """What so many instances can claim, how many the claims need, or whether the one is enough for the other."""
-    if not is_real(failure_rate) or not 0 <= failure_rate < 1:
-        raise DesignError(
-            f"failure_rate is {failure_rate!r}.", "It is a part of the runs, below 1.", "", "Use 0.01, for example."
-        )
-    fails = "no run fails" if failure_rate == 0 else f"{100 * failure_rate:g} % of the runs fail"
-    needs: list[int | None] = []
-    answers = []
-    if success is not None:
-        needs.append(needed_for_success(success, confidence, failure_rate))
-        answers.append(_answer(f"A success probability of {success!r}", needs[-1], f"if {fails}"))
-    if risk is not None:
-        needs.append(needed_for_risk(risk, mean, variation, confidence))
-        answers.append(_answer(f"A mean ratio of {risk!r}", needs[-1], f"if it truly is {mean!r}"))
-    needed = max((need for need in needs if need is not None), default=None)
-    possible = None not in needs and (needed is None or needed <= CEILING)
-    parts = None
+    """What so many instances can claim, how many the claims need, or whether the one is enough for the other.
+
+    A budget or a gain is a claim more, and leaves less of the failure probability to the others. A budget is asked for
+    by `within`, `late_rate` or `targets`, a gain by `gain` or `factor`.
+    """
+    budget = within is not None or targets is not None or late_rate != 0
+    compared = None
+    if gain is not None or factor is not None:
+        factor = EXCESS * check_gain(gain) if factor is None else factor
+        compared = Compared(mean, variation, factor, baseline_variation, correlation)
+    guesses = Guesses(
+        confidence,
+        mean,
+        variation,
+        failure_rate,
+        late_rate,
+        (1 if targets is None else targets) if budget else None,
+        compared,
+    )
+    found = needs(guesses, success, risk, within, gain)
+    answers = [need.answer for need in found]
+    needed = max((need.train for need in found if need.train is not None), default=None)
+    possible = all(need.train is not None and need.train <= CEILING for need in found)
+    parts = split_for(needed, success) if needed is not None and possible else None
     if instances is not None:
         parts = recommended_split(instances, success)
-        if success is not None and certifiable_success(parts.train, confidence, failure_rate) < success:
+        if success is not None and certifiable_success(parts.train, guesses.left, failure_rate) < success:
             parts = recommended_split(instances)  # a larger part for the search would only lower what can be certified
-        certified = certifiable_success(parts.train, confidence, failure_rate)
-        expected = predicted_risk(mean, variation, parts.train, confidence)
-        answers += [
-            f"With {instances:,} instances, of which {parts.train:,} certify: success with probability at least "
-            f"{down(certified)} if {fails}; a bound of about {up(expected, 3)} on a mean "
-            f"ratio of {mean!r}.",
-        ]
+        certified = certifiable_success(parts.train, guesses.left, failure_rate)
+        answers.append(
+            f"With {instances:,} instances, of which {parts.train:,} certify: {expected(guesses, parts.train)}."
+        )
         if needed is not None and possible:
             possible = parts.train >= needed and (success is None or certified >= success)
             answers.append(
                 "That is enough." if possible else f"That is not enough: {split_for(needed, success).total:,} are."
             )
-    elif needed is not None and possible:
-        parts = split_for(needed, success)
+        success, risk = certified, predicted_risk(mean, variation, parts.train, guesses.left)
     if parts is not None:
         answers.append(
             f"Recommended split: prior = {parts.prior}, train = {parts.train}, test = {parts.test} "
             f"({parts.total:,} instances)."
         )
+    watched = delays(success, drop, risk, rise, variation, every)
     sizes = sorted({*SIZES, *([parts.train] if parts else [])})
     return Plan(
         confidence=confidence,
         mean=mean,
         variation=variation,
         failure_rate=failure_rate,
+        late_rate=late_rate,
+        targets=guesses.targets,
+        compared=compared,
         split=parts,
         needed_train=needed,
         possible=possible,
-        answers=tuple(answers),
-        levels=tuple(SuccessSizes(level, _with_failures(level, confidence)) for level in LEVELS),
-        risks=tuple(RiskSize(size, predicted_risk(mean, variation, size, confidence)) for size in sizes),
-        caution=f"All with confidence {confidence!r}, for the default certificate of learn, if its favourite is "
-        "deployed. Sizes for success are exact; bounds on the ratio are predictions for ratios with a Beta "
-        "distribution. None of this is a certificate.",
+        answers=(*answers, *map(noticed, watched)),
+        limits=() if parts is None else never_shown(guesses, parts.train),
+        levels=tuple(SuccessSizes(level, _with_failures(level, guesses.left)) for level in LEVELS),
+        risks=tuple(_risk(guesses, size) for size in sizes),
+        budgets=tuple(_budget(guesses, size) for size in sizes if budget),
+        gains=tuple(_gain(guesses, compared, size) for size in sizes if compared is not None),
+        delays=watched,
+        caution=caution(guesses),
     )
 
 
-def _answer(claim: str, needed: int | None, condition: str) -> str:
-    if needed is None:
-        return f"{claim} cannot be certified with any number of instances {condition}."
-    if needed > CEILING:
-        return f"{claim} needs more than {CEILING:,} training instances, {condition}, and nobody has so many."
-    return f"{claim} needs {needed:,} training instances, {condition}."
+def _risk(guesses: Guesses, train: int) -> RiskSize:
+    risk = predicted_risk(guesses.mean, guesses.variation, train, guesses.left)
+    return RiskSize(train, risk, least_risk(guesses.mean, train, guesses.risk_epsilon))
+
+
+def _budget(guesses: Guesses, train: int) -> BudgetSize:
+    return BudgetSize(train, certifiable_budget(train, guesses.left, guesses.late_rate, guesses.targets or 1))
+
+
+def _gain(guesses: Guesses, compared: Compared, train: int) -> GainSize:
+    most = largest_gain(compared.factor, compared.mean, train, guesses.gain_epsilon)
+    return GainSize(train, predicted_gain(compared, train, guesses.left), most)
 
 
 def _with_failures(success: float, confidence: float) -> tuple[int, ...]:

@@ -1,0 +1,163 @@
+"""What a plan says, in words: what a wish needs, what so many instances can claim, and what they can never show."""
+
+from dataclasses import dataclass
+
+from pacopt.errors import DesignError
+from pacopt.planning.budgets import certifiable_budget, needed_for_budget
+from pacopt.planning.delays import BEFORE, LONGEST, Delay, delay_of_drop, delay_of_rise
+from pacopt.planning.floors import fewest_for_gain, fewest_for_risk, largest_gain, least_risk, unseen
+from pacopt.planning.gains import LIKELY, Compared, needed_for_gain, predicted_gain
+from pacopt.planning.guesses import Guesses
+from pacopt.planning.sizes import certifiable_success, needed_for_risk, needed_for_success, predicted_risk
+from pacopt.support.rounding import down, up
+from pacopt.support.sizes import CEILING
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """How many training instances a wish needs, None if no number will do; and that in words."""
+
+    train: int | None
+    answer: str
+
+
+def needs(
+    guesses: Guesses, success: float | None, risk: float | None, within: float | None, gain: float | None
+) -> list[Need]:
+    """What each wish needs."""
+    found, compared = [], guesses.compared
+    if success is not None:
+        train = needed_for_success(success, guesses.left, guesses.failure_rate)
+        found.append(_need(f"A success probability of {success!r}", train, _failing(guesses)))
+    if risk is not None:
+        train = needed_for_risk(risk, guesses.mean, guesses.variation, guesses.left)
+        least = fewest_for_risk(risk, guesses.mean, guesses.risk_epsilon)
+        found.append(_need(f"A mean ratio of {risk!r}", train, f"if it truly is {guesses.mean!r}", least))
+    if within is not None:
+        train = needed_for_budget(within, guesses.left, guesses.late_rate, guesses.targets or 1)
+        claim = f"That {within!r} of all instances stay within the budget"
+        found.append(_need(claim, train, _late(guesses)))
+    if gain is not None and compared is not None:
+        train, even = (needed_for_gain(gain, compared, guesses.left, chance) for chance in (LIKELY, 0.5))
+        least = fewest_for_gain(gain, compared.factor, compared.mean, guesses.gain_epsilon)
+        half = "" if even is None or even > CEILING else f" to show in nine of ten cases, {even:,} in half of them"
+        found.append(_need(f"A gain of {gain:g}", train, f"{_truly(compared)}", least, half))
+    return found
+
+
+def expected(guesses: Guesses, train: int) -> str:
+    """What so many training instances can claim."""
+    mean, compared = guesses.mean, guesses.compared
+    certified = certifiable_success(train, guesses.left, guesses.failure_rate)
+    risk = predicted_risk(mean, guesses.variation, train, guesses.left)
+    parts = [
+        f"success with probability at least {down(certified)} {_failing(guesses)}",
+        f"a bound of about {up(risk, 3)} on a mean ratio of {mean!r}",
+    ]
+    if guesses.targets is not None:
+        within = certifiable_budget(train, guesses.left, guesses.late_rate, guesses.targets)
+        parts.append(f"at least {down(within)} of all instances within the budget {_late(guesses)}")
+    if compared is not None:
+        gain = predicted_gain(compared, train, guesses.left)
+        shown = "no gain" if gain is None else f"a gain of about {down(gain, 3)}"
+        parts.append(f"{shown} {_truly(compared)}")
+    return "; ".join(parts)
+
+
+def never_shown(guesses: Guesses, train: int) -> tuple[str, ...]:
+    """What no method can show with so many training instances; nothing if the confidence is too low to say."""
+    rate, missed = unseen(train, guesses.risk_epsilon), 2 * guesses.risk_epsilon
+    if rate == 0:
+        return ()
+    least = least_risk(guesses.mean, train, guesses.risk_epsilon)
+    said = [
+        f"What {train:,} training instances can never show: that there are no catastrophes. One (a score of 1) that "
+        f"happens on an instance in {round(1 / unseen(train, 0.25)):,} is absent from half of all such samples, and "
+        f"one that happens on an instance in {round(1 / rate):,} from {100 * missed:.2g} % of them, more often than "
+        f"the claim may be wrong. So no method can exclude it: on a mean ratio of {guesses.mean!r}, half of the "
+        f"bounds of any valid method are at least {down(least)}, which is {down(least / guesses.mean)} times as much."
+    ]
+    if guesses.compared is not None and guesses.gain_epsilon < 0.5:
+        most = largest_gain(guesses.compared.factor, guesses.mean, train, guesses.gain_epsilon)
+        none = " So a gain shows by luck, if at all." if most <= 1 else ""
+        said.append(
+            f"Likewise half of the gains that it claims are at most {up(most)}, {_truly(guesses.compared)}.{none}"
+        )
+    return tuple(said)
+
+
+def delays(
+    success: float | None, drop: float | None, risk: float | None, rise: float | None, variation: float, every: float
+) -> tuple[Delay, ...]:
+    """How long it takes to notice that success drops, or that the mean ratio rises, from what is certified."""
+    found = []
+    if drop is not None:
+        found.append(delay_of_drop(_watched("drop", "success", success), drop, every))
+    if rise is not None:
+        found.append(delay_of_rise(_watched("rise", "risk", risk), rise, variation, every))
+    return tuple(found)
+
+
+def noticed(delay: Delay) -> str:
+    """A delay in words."""
+    change = {
+        "success": f"A success probability that drops from {delay.certified:.4g} to {delay.becomes!r}",
+        "risk": f"A mean ratio that rises from {delay.certified:.4g} to {delay.becomes!r}",
+    }[delay.claim]
+    rate = f"with a false alarm in {delay.every:,.0f} instances at most, on average"
+    if delay.median is None:
+        return f"{change} takes more than {LONGEST:,} instances to be noticed, {rate}."
+    likely, late = (f"more than {LONGEST:,}" if each is None else f"{each:,}" for each in (delay.likely, delay.late))
+    return (
+        f"{change} is noticed after {delay.median:,} instances in half of all cases and after {likely} in nine of ten, "
+        f"{rate}; if {BEFORE:,} good ones came before, after {late} in half."
+    )
+
+
+def caution(guesses: Guesses) -> str:
+    """What all of this rests on."""
+    more = [*(["a budget"] if guesses.targets is not None else []), *(["a gain"] if guesses.compared else [])]
+    certificate = f"certificate of learn with {' and '.join(more)}" if more else "default certificate of learn"
+    exact = "success and budget are" if guesses.targets is not None else "success are"
+    predicted = "on the ratio and gains" if guesses.compared else "on the ratio"
+    return (
+        f"All with confidence {guesses.confidence!r}, for the {certificate}, if its favourite is deployed. Sizes for "
+        f"{exact} exact; bounds {predicted} are predictions for ratios with a Beta distribution. None of this is a "
+        "certificate."
+    )
+
+
+def _need(claim: str, train: int | None, condition: str, least: int | None = None, chance: str = "") -> Need:
+    if train is None:
+        return Need(None, f"{claim} cannot be certified with any number of instances {condition}.")
+    if train > CEILING:
+        return Need(
+            train, f"{claim} needs more than {CEILING:,} training instances, {condition}, and nobody has so many."
+        )
+    floor = "" if least is None else f" With fewer than {least:,} no method shows it in half of all cases."
+    return Need(train, f"{claim} needs {train:,} training instances{chance}, {condition}.{floor}")
+
+
+def _failing(guesses: Guesses) -> str:
+    rate = guesses.failure_rate
+    return "if no run fails" if rate == 0 else f"if {100 * rate:g} % of the runs fail"
+
+
+def _late(guesses: Guesses) -> str:
+    rate = guesses.late_rate
+    return "if no run is late" if rate == 0 else f"if {100 * rate:g} % of the runs are late"
+
+
+def _truly(compared: Compared) -> str:
+    return f"if it truly is {compared.factor:g} at a mean ratio of {compared.mean!r}"
+
+
+def _watched(change: str, claim: str, certified: float | None) -> float:
+    if certified is None:
+        raise DesignError(
+            f"{change} is asked for, and nothing says from where.",
+            f"A monitor compares with what is certified: {claim}.",
+            "",
+            f"Give {claim}, or the number of instances.",
+        )
+    return certified
