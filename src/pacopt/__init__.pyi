@@ -47,6 +47,7 @@ from .measure import DiscreteMeasure as DiscreteMeasure
 from .monitoring import Monitor as Monitor
 from .priors.trials import Trials as Trials
 from .problems import AbstractKnownMinimum as AbstractKnownMinimum
+from .problems import AbstractMetric as AbstractMetric
 from .problems import AbstractProblem as AbstractProblem
 from .problems import AbstractProximable as AbstractProximable
 from .problems import DiagonalQuadratic as DiagonalQuadratic
@@ -58,6 +59,7 @@ from .problems import VaryingCurvature as VaryingCurvature
 from .report import report_html as report_html
 from .scores import AbstractScore as AbstractScore
 from .scores import Digits as Digits
+from .scores import Effort as Effort
 from .scores import Ranged as Ranged
 from .scores import Rate as Rate
 from .scores import Ratio as Ratio

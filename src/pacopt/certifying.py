@@ -194,6 +194,7 @@ def _check_candidates(table: LossTable, design: Design) -> None:
             "Statements would mix losses and ratios to the start.",
             "Make the table without start, or leave the score out.",
         )
+    design.score.check(table)
     if table.start is None and design.target_ratio != 1:
         raise DesignError(
             f"target_ratio is {design.target_ratio!r}, and the table has no start losses.",

@@ -31,7 +31,8 @@ class Row:
     mean, and `success_interval` one of the probability of success; `mean_loss` has none, since losses are unbounded.
     `failures` counts the runs that ended above their start or not at a finite loss, and `worst` is the largest ratio,
     infinite for a run that did not end at a finite loss.
-    `values` are what the claims of the certificate speak of, as measured.
+    `values` are what the claims of the certificate speak of, as measured. Where losses have no start, `mean` and
+    `median` are in the unit of the score, `failures` counts runs that failed, and `mean_loss` is NaN.
     """
 
     name: str
@@ -53,7 +54,8 @@ class Comparison:
     """Rows side by side on the same test instances, which were used for nothing else: measured, not certified.
 
     `scores` are the safeguarded ratios of each row; `columns` are headings for claims whose measured values are printed
-    beside mean, median and success. Each interval misses in at most 5 % of all test splits.
+    beside mean, median and success. Each interval misses in at most 5 % of all test splits. `averaged` is what is
+    averaged, "ratio" unless losses have no start.
     """
 
     instances: int
@@ -61,27 +63,33 @@ class Comparison:
     scores: Float[np.ndarray, "row instance"] = field(repr=False, compare=False)
     columns: Mapping[str, str] = field(default_factory=dict)
     noun: str = "instances"
+    averaged: str = "ratio"
 
     @staticmethod
     def of(table: LossTable, names: Sequence[str], design: Design) -> "Comparison":
         """A comparison of the candidates of a table, in what the claims of a design speak of and in some more."""
-        z, ratios, success = table.safeguarded(), table.ratios(), table.succeeded(design.target_ratio)
+        score, relative = design.score, table.start is not None
+        z, scale = (table.safeguarded(), 1.0) if relative else (score.of(table), score.scale)
+        outcomes, success = table.outcomes(), table.succeeded(design.target_ratio)
         claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
         measured = {claim.name: (claim, claim.measured(table, design)) for claim in claims}
-        returned = table.averaged(np.where(table.losses <= table.starts, table.losses, table.starts))
+        ended = np.where(np.isfinite(table.losses), table.losses, np.inf)
+        runs = table.run_ratios() if relative else ended
+        good = table.losses <= table.starts if relative else np.isfinite(table.losses)
+        returned = table.averaged(np.where(good, table.losses, table.starts)) if relative else np.full(z.shape, np.nan)
         rows = (
             Row(
                 name=name,
                 hyper=table.hyper(i),
-                mean=float(z[i].mean()),
-                median=float(np.quantile(z[i], 0.5, method="inverted_cdf")),  # as the quantiles beside it
+                mean=scale * float(z[i].mean()),
+                median=scale * float(np.quantile(z[i], 0.5, method="inverted_cdf")),  # as the quantiles beside it
                 # Order statistics: between two of them, one of which may be infinite, nothing is interpolated.
-                quantiles={level: float(np.quantile(ratios[i], level, method="inverted_cdf")) for level in LEVELS},
+                quantiles={level: float(np.quantile(outcomes[i], level, method="inverted_cdf")) for level in LEVELS},
                 success=float(success[i].mean()),
                 mean_loss=float(returned[i].mean()),
-                interval=mean_interval(z[i]),
-                failures=int((~(table.losses[i] <= table.starts)).sum()),
-                worst=float(table.run_ratios(slice(i, i + 1)).max()),
+                interval=_scaled(mean_interval(z[i]), scale),
+                failures=int((~good[i]).sum()),
+                worst=float(runs[i].max()),
                 values={name: float(found[i]) for name, (_, found) in measured.items() if found is not None},
                 success_interval=share_interval(int(success[i].sum()), success.shape[1]),
             )
@@ -91,7 +99,34 @@ class Comparison:
         shown = {name: heading for name, heading in headings.items() if name not in (design.objective.name, REQUIRED)}
         replicates = 1 if table.origin.seeds is None else table.origin.seeds.replicates
         grouped = table.losses.shape[1] != table.shape[1] * replicates
-        return Comparison(table.shape[1], tuple(rows), frozen(z), shown, "groups" if grouped else "instances")
+        noun, averaged = "groups" if grouped else "instances", "ratio" if relative else score.noun
+        return Comparison(table.shape[1], tuple(rows), frozen(z), shown, noun, averaged)
+
+    @property
+    def relative(self) -> bool:
+        """Whether losses are compared with a start."""
+        return self.averaged == "ratio"
+
+    @property
+    def title(self) -> str:
+        """What its numbers are."""
+        what = "final loss relative to the start" if self.relative else self.averaged
+        return f"{self.instances} test {self.noun}: {what}"
+
+    @property
+    def note(self) -> str:
+        """What the columns of its table say."""
+        if not self.relative:
+            return "Success: the 95 % interval of its probability."
+        return (
+            "Mean with the safeguard; the rest without it. Success: the 95 % interval of its probability. Above start: "
+            "runs that ended above their start, or failed. Worst: the largest ratio."
+        )
+
+    @property
+    def failing(self) -> str:
+        """What is counted of runs that did not do well."""
+        return "above start" if self.relative else "failed"
 
     def factor(self, name: str, to: str) -> Factor:
         """How many times smaller the mean of one row is than that of another, with its 95 % confidence interval."""
@@ -112,10 +147,10 @@ class Comparison:
     def __str__(self) -> str:
         extra = {name: heading for name, heading in self.columns.items() if all(name in r.values for r in self.rows)}
         lines = [
-            f"{self.instances} test {self.noun}, final loss relative to the start; mean and median with the safeguard",
+            f"{self.title}{'; mean and median with the safeguard' if self.relative else ''}",
             f"{'':<14}{'mean':>10}{'95 % interval':>20}{'median':>12}"
             + "".join(f"{heading:>16}" for heading in extra.values())
-            + f"{'success':>10}{'95 % interval':>20}{'above start':>13}{'worst':>12}  hyperparameters",
+            + f"{'success':>10}{'95 % interval':>20}{self.failing:>13}{'worst':>12}  hyperparameters",
         ]
         lines += [
             f"{row.name:<14}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
@@ -125,6 +160,10 @@ class Comparison:
             for row in self.rows
         ]
         return "\n".join(lines)
+
+
+def _scaled(interval: tuple[float, float], scale: float) -> tuple[float, float]:
+    return scale * interval[0], scale * interval[1]
 
 
 def between(interval: tuple[float, float], digits: int = 3) -> str:
@@ -156,11 +195,15 @@ def times(factor: Factor) -> str:
 
 
 class Raw(NamedTuple):
-    """Runs without the safeguard: how many, how many ended above their start or failed, and the largest ratio."""
+    """Runs without the safeguard: how many, how many ended above their start or failed, and the largest ratio.
+
+    Where losses have no start, only runs that failed count.
+    """
 
     runs: int
     failures: int
     worst: float
+    relative: bool = True
 
     @property
     def told(self) -> str:
@@ -174,8 +217,8 @@ def raw_runs(table: LossTable, candidate: int) -> Raw:
     """The runs of one candidate, but for those that were given up before they were run."""
     row = table.select(rows=[candidate]).leads
     run = slice(None) if row.missing is None else ~row.missing[0]
-    ratios, reached = row.ratios()[0, run], row.reached()[0, run]
-    return Raw(len(ratios), int((~reached).sum()), float(ratios.max(initial=0.0)))
+    ratios, reached = row.outcomes()[0, run], row.succeeded()[0, run] if row.start is None else row.reached()[0, run]
+    return Raw(len(ratios), int((~reached).sum()), float(ratios.max(initial=0.0)), row.start is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -97,6 +97,7 @@ def learn(
     seed = checked_seed(seed, progress)
     seeding = seeding_of(engine, parts, seed, replicates)
     parts = parts if seeding is None else parts.drawn(root=seeding.root, replicates=seeding.replicates)
+    averaged = checked_score(score, engine, target_ratio, truncation, success)
     made = claims_with(standard_claims(quantile_level=quantile_level, truncation=truncation), claims, budget)
     with shown(progress) as told:
         course = Course(told)
@@ -108,7 +109,7 @@ def learn(
             target_ratio=float(target_ratio),
             claims=made,
             epsilon=1 - float(confidence),
-            score=checked_score(score, engine),
+            score=averaged,
             course=course,
             store=checked_checkpoint(checkpoint),
         )
@@ -148,7 +149,9 @@ def learn(
         heed()
         deployed = table.hyper(certificate.deployed.index)
         with course.stage("test"):
-            test, curves = evaluated(stages.recorder, compared(table, design, deployed, standard.hyper), parts.test)
+            test, curves = evaluated(
+                stages.runner(design), compared(table, design, deployed, standard.hyper), parts.test
+            )
         about = {
             **table.provenance,
             "confidence": float(confidence),
@@ -159,4 +162,4 @@ def learn(
         }
         if engine.random:
             about["seeds_matter"] = seeds_matter(engine, deployed, parts.train, seed)
-        return Learned(certificate, table, test, curves, engine, parts.train, about)
+        return Learned(certificate, table, test, curves, design.score.runs(engine), parts.train, about)

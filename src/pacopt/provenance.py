@@ -84,6 +84,7 @@ class Origin:
     problem: Code | None = None
     algorithm: Code | None = None
     steps: int | None = None
+    goal: float | None = None  # the part of the start at which a run stops
     precision: str | None = None
     platform: str | None = None
     criterion: str | None = None
@@ -142,6 +143,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "problem": ("problem", Code.of),
     "algorithm": ("algorithm", Code.of),
     "steps": ("steps", _count),
+    "goal": ("goal", float),
     "precision": ("precision", _text),
     "platform": ("platform", _text),
     "criterion": ("criterion", _text),

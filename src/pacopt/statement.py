@@ -21,10 +21,10 @@ def subject_of(certificate: "Certificate") -> Subject:
     steps, relative = origin.steps, score.relative
     hyper, only = named(c.deployed.hyper, exact), len(c.design.prior) == 1 and [*c.deployed.hyper] == [ONLY]
     criterion = "the user's success criterion" + (f" ({origin.criterion})" if origin.criterion else "")
-    minimum = "loss above the minimum that the problem states" if origin.known_minimum else "loss"
+    minimum = "loss above the minimum that the problem states" if origin.known_minimum else score.quantity
     return Subject(
         hyper=f"the {'algorithm' if steps else 'candidate'} with {hyper}" if not only else "the algorithm",
-        run=f"run for {steps} steps from the start" if steps else "",
+        run=score.running(steps) if steps else "",
         loss=minimum if relative else score.noun,
         unit=score.spoken_unit,
         criterion=criterion if c.user_success else None,

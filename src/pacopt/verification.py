@@ -213,23 +213,36 @@ def _differences(
     problems = []
     verdicts = before.success is not None and again.success is not None
     # Roundings may move a run across a target by one step; never comes after the last one.
-    never = (again.origin.steps or 0) + 1
+    never, before_goal = (again.origin.steps or 0) + 1, again.origin.goal is not None
     before_at, again_at = (
         {target: np.minimum(times, never) for target, times in table.times.items()} for table in (before, again)
     )
     for j, column in enumerate(columns.tolist()):
-        start = before.starts[j]
+        start = None if before.start is None else before.start[j]
         for i, row in enumerate(rows.tolist()):
             if before.missing is not None and before.missing[i, j]:
                 continue
             place, old, new = f"candidate {row} on instance {column}", before.losses[i, j], again.losses[i, j]
-            if not _same(old, new, start, target) or abs(again.starts[j] - start) > ROUNDING * start:
+            if start is None:
+                alike = _near(old, new, never if before_goal else None)
+            else:
+                alike = _same(old, new, start, target) and abs(again.starts[j] - start) <= ROUNDING * start
+            if not alike:
                 problems.append(f"{place} has the loss {old:.10g} in the table and {new:.10g} when run again")
             elif any(abs(times[i, j] - again_at[target][i, j]) > 1 for target, times in before_at.items()):
                 problems.append(f"{place} reaches a target at another step when run again")
             elif verdicts and before.success[i, j] != again.success[i, j]:  # type: ignore[index]
                 problems.append(f"{place} has another verdict when run again")
     return problems
+
+
+def _near(before: float, after: float, never: int | None) -> bool:
+    """Whether two runs without a start ended alike: at steps that differ by one at most, or nearly at the same loss."""
+    if never is not None:
+        return bool(abs(np.fmin(before, never) - np.fmin(after, never)) <= 1)
+    if not (np.isfinite(before) and np.isfinite(after)):
+        return bool(np.isfinite(before) == np.isfinite(after))
+    return bool(abs(after - before) <= TOLERANCE * abs(before))
 
 
 def _same(before: float, after: float, start: float, target: float) -> bool:

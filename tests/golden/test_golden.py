@@ -16,7 +16,7 @@ from golden import cases
 from pacopt import Design, DiscreteMeasure, Grid
 from pacopt.app.job_example import write_example
 from pacopt.app.job_parts import prepare_job
-from pacopt.loss_table import table_hash
+from pacopt.support.stored_table import table_hash
 from pacopt.tradeoff import candidate_bounds
 
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())

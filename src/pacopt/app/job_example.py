@@ -20,7 +20,7 @@ confidence = 0.99                       # with which the certificate holds
 min_success = 0.95                      # the success probability that is to be certified; leave it out if any will do
 # target_ratio = 1.0                    # a run succeeds if its final loss is at most this times its start loss
 # success = "{module}:solved"         # ... or if this function of the final point and the instance says so
-# score = "ratio"                       # what is averaged: "ratio", "rate" (per step), "digits", or {{ digits = 8 }}
+# score = "ratio"                       # what is averaged: "ratio", "rate" (per step), "digits", {{ effort = 0.1 }}
 # baseline = "textbook"                 # claims a gain over it; or over hyperparameters: {{ step_size = 0.1, ... }}
 # budget = [0.1, 0.001]                 # claims how many reach these parts of their start within how many steps
 # objective = "risk"                    # the claim whose number is made as good as possible

@@ -58,9 +58,13 @@ def _pair(value: Any) -> bool:
 
 
 def _score(value: Any) -> bool:
-    if isinstance(value, dict):
-        return value.keys() == {"digits"} and _finite(value["digits"]) and value["digits"] > 0
-    return value in ("ratio", "rate", "digits")
+    if not isinstance(value, dict):
+        return value in ("ratio", "rate", "digits")
+    if "effort" in value:
+        whole, penalty = value.get("cap", 1), value.get("penalty", 1)
+        known = value.keys() <= {"effort", "cap", "penalty"} and is_whole(whole, 1)
+        return known and _between(value["effort"]) and _finite(penalty) and penalty >= 1
+    return value.keys() == {"digits"} and _finite(value["digits"]) and value["digits"] > 0
 
 
 def _targets(value: Any) -> bool:
@@ -90,7 +94,11 @@ TOP = {
     "min_success": Key("a probability, below 1", lambda value: is_real(value) and 0 <= value < 1),
     "target_ratio": Key("a number above 0, at most 1", lambda value: is_real(value) and 0 < value <= 1, 1.0),
     "quantile_level": Key("a number between 0 and 1, neither of them", _between, 0.9),
-    "score": Key('"ratio", "rate" or "digits", or { digits = 8 } for so many of them', _score, "ratio"),
+    "score": Key(
+        '"ratio", "rate" or "digits", { digits = 8 } for so many, or { effort = 0.1 } for steps to that',
+        _score,
+        "ratio",
+    ),
     "baseline": Key('"textbook", or hyperparameters: { step_size = 0.1 }', _baseline),
     "budget": Key("parts of the start loss, between 0 and 1: [0.1, 0.001]", _targets),
     "objective": Key('the name of a claim: "risk", "budget", "gain" for example', _text, "risk"),

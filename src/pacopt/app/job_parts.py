@@ -26,7 +26,7 @@ from pacopt.learning import learn
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
 from pacopt.scores import ALL as SCORES
-from pacopt.scores import AbstractScore, Digits
+from pacopt.scores import AbstractScore, Digits, Effort
 from pacopt.splits import Split
 from pacopt.stages.baselines import Baseline
 from pacopt.support.arrays import digest
@@ -107,6 +107,8 @@ class Prepared:
 
 
 def _score(asked: str | dict[str, float]) -> AbstractScore:
+    if isinstance(asked, dict) and "effort" in asked:
+        return Effort(asked["effort"], asked.get("cap"), asked.get("penalty", 1.0))
     if isinstance(asked, dict):
         return Digits(asked["digits"])
     kind: Any = SCORES[asked]

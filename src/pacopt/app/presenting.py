@@ -121,16 +121,15 @@ def _comparison_document(comparison: "Comparison") -> dict[str, Any]:
 def _compared(comparison: "Comparison") -> Table:
     """One line for each choice of hyperparameters, narrow enough for 80 columns."""
     view = Table(
-        title=f"{comparison.instances} test {comparison.noun}: final loss relative to the start",
-        caption="Mean with the safeguard; the rest without it. Success: the 95 % interval of its probability. Above "
-        "start: runs that ended above their start, or failed. Worst: the largest ratio.",
+        title=comparison.title,
+        caption=comparison.note,
         caption_justify="left",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
     view.add_column("")
-    for heading in ("mean", "95 % interval", "success", "above start", "worst"):
+    for heading in ("mean", "95 % interval", "success", comparison.failing, "worst"):
         view.add_column(heading, justify="right", no_wrap=True)
     for row in comparison.rows:
         numbers = (

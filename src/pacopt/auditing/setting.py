@@ -78,6 +78,9 @@ class Setting:
         if score["name"] == "ranged":
             capped = np.where(np.isnan(table.losses), np.inf, table.losses) / score["top"]
             return self.averaged(np.minimum(capped, 1))
+        if score["name"] == "effort":
+            late = ~(table.losses <= score["cap"])  # a run that failed is late, too
+            return self.averaged(np.where(late, 1.0, np.where(late, 0.0, table.losses) / self.scale))
         if score["name"] in ("rate", "digits"):
             shrunk = np.minimum(log_relative(table), 0)
             if score["name"] == "rate":
@@ -93,7 +96,8 @@ class Setting:
     @property
     def scale(self) -> float:
         """What a score of 1 is in its unit."""
-        return float(self.design["score"].get("top", 1.0))
+        score = self.design["score"]
+        return float(score["penalty"] * score["cap"] if score["name"] == "effort" else score.get("top", 1.0))
 
     @cached_property
     def wealth(self) -> np.ndarray:

@@ -115,12 +115,21 @@ def _known(provenance: Mapping[str, Any], name: str, key: str) -> dict[str, Any]
 
 
 def _possible_score(score: dict[str, Any]) -> bool:
+    score = {key: value for key, value in score.items() if key != "quantity" or score["name"] == "ranged"}
     if score["name"] == "ratio":
         return set(score) == {"name"}
     if score["name"] == "rate":
         return set(score) == {"name", "steps"} and isinstance(score["steps"], int) and score["steps"] >= 1
     if score["name"] == "digits":
         return set(score) == {"name", "top"} and 0 < score["top"] < np.inf
+    if score["name"] == "effort":
+        target, word = score["target"], isinstance(score["target"], str)
+        return bool(
+            set(score) == {"cap", "name", "penalty", "target", "unit"}
+            and 0 < score["cap"] < np.inf
+            and 1 <= score["penalty"] < np.inf
+            and (word or 0 < target < 1)
+        )
     return set(score) == {"name", "noun", "top", "unit"} and 0 < score["top"] < np.inf
 
 

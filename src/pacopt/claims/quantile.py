@@ -75,8 +75,8 @@ class Quantile(AbstractClaim):
             return f"No finite bound on the {part} quantile can be given with these instances and weights."
         if subject.relative:
             return (
-                f"At least {part} of {subject.drawn} end, without the safeguard, at a ratio of at most "
-                f"{self.shown(value)}."
+                f"At least {part} of {subject.drawn} end, without the safeguard, at a ratio{subject.score.aside} of at "
+                f"most {self.shown(value)}."
             )
         unit = subject.unit and f" {subject.unit}"
         return f"On at least {part} of {subject.drawn} its {subject.loss} is at most {self.shown(value)}{unit}."

@@ -34,6 +34,6 @@ class Subject:
         if self.criterion is not None:
             return f"meets {self.criterion}"
         if not self.relative:
-            return "does not fail"
+            return self.score.event
         target = "its start" if self.target_ratio == 1 else f"{self.target_ratio!r} times its start"
-        return f"ends at or below {target}"
+        return f"ends at or below {target}{self.score.aside}"

@@ -56,13 +56,14 @@ class Win(Over, AbstractClaim):
     def sentence(self, value: float | None, subject: Subject) -> str:
         """On so many instances."""
         if not value:
-            return f"It could not be shown that it ever ends below {self.over[0]}."
-        return f"It ends below {self.over[0]} on at least {percent(down(value))} of {subject.drawn}."
+            return f"It could not be shown that it ever {subject.score.wins} {self.over[0]}."
+        score, part = subject.score, percent(down(value))
+        return f"It {score.wins} {self.over[0]}{score.aside} on at least {part} of {subject.drawn}."
 
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
         """The other baselines."""
         said = [f"{each} on {percent(down(values[key_of(self.name, each)]))}" for each in self.over[1:]]
-        return [f"It ends below other baselines at least so often: {', '.join(said)}."] if said else []
+        return [f"It {design.score.wins} other baselines at least so often: {', '.join(said)}."] if said else []
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """In per cent."""

@@ -21,6 +21,14 @@ Candidates = Mapping[str, Any]
 Predicate = Callable[[Any, Any], Any]
 
 
+class Metric(NamedTuple):
+    """What the losses of an engine are, if that has a name and a unit; with a `largest` value they have no start."""
+
+    name: str
+    unit: str = ""
+    largest: float | None = None
+
+
 class Standard(NamedTuple):
     """What theory recommends, if anything, and the curvatures (mu, L) that it was told or estimated, if any."""
 
@@ -45,6 +53,11 @@ class AbstractEngine(ABC):
     def random(self) -> bool:
         """Whether runs draw random numbers; they get their seeds from `instances.draws` then."""
         return False
+
+    @property
+    def metric(self) -> Metric | None:
+        """What its losses are called, if they are no loss that is minimised."""
+        return None
 
     @property
     def steps(self) -> int | None:
@@ -80,6 +93,15 @@ class AbstractEngine(ABC):
             "A budget needs the first step at which each run met its target.",
             "",
             "Leave the budget out; or let the losses count steps, without a start.",
+        )
+
+    def until(self, target: float, steps: int | None) -> "AbstractEngine":
+        """This engine, whose runs stop at this part of their start or after so many steps; their losses are times."""
+        raise EngineError(
+            f"{type(self).__name__} does not stop runs at {target!r} times their start.",
+            "The effort of a run is the number of steps that it needs for that.",
+            "",
+            'Let losses count steps, infinite for never, without a start: then use Effort("solved").',
         )
 
     def curves(

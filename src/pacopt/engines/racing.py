@@ -70,7 +70,7 @@ def race(
         if last < len(instances):
             so_far = LossTable(
                 losses[alive],
-                np.concatenate([table.starts for table in tables]),
+                _starts(tables),
                 success=None if success is None else success[alive],
                 columns=joined([table.columns for table in tables]),
             )
@@ -79,7 +79,7 @@ def race(
     cells = np.concatenate(missing, axis=1)
     return LossTable(
         losses=losses,
-        start=np.concatenate([table.starts for table in tables]),
+        start=_starts(tables),
         candidates=candidates,
         success=success,
         missing=cells if cells.any() else None,
@@ -88,6 +88,11 @@ def race(
         columns=joined([table.columns for table in tables]),
         times=times,
     )
+
+
+def _starts(tables: list[LossTable]) -> np.ndarray | None:
+    known = [table.start for table in tables if table.start is not None]
+    return np.concatenate(known) if len(known) == len(tables) else None
 
 
 def _fingerprints(tables: list[LossTable]) -> np.ndarray | None:

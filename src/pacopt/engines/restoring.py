@@ -45,7 +45,8 @@ def restored_engine(
         return found["engine"], ""
     from pacopt.engines.traced.engine import Traced
 
-    return Traced(found["problem"], found["algorithm"], origin.steps or 0, origin.precision or "float64"), ""
+    runs = Traced(found["problem"], found["algorithm"], origin.steps or 0, origin.precision or "float64")
+    return runs if origin.goal is None else runs.until(origin.goal, None), ""
 
 
 def _bases() -> dict[str, type]:

@@ -11,7 +11,7 @@ class Solution:
     """What the safeguarded algorithm returns: the final point of the run, or the start if it ended above it.
 
     `loss` is the loss at `x`; `run_loss` the loss where the run ended, whatever it is. `steps` is None where the engine
-    does not count any.
+    does not count any. `time` is when a run that stops at a target met it, infinite for never; None for other runs.
     """
 
     x: Any
@@ -19,12 +19,20 @@ class Solution:
     start_loss: float
     run_loss: float
     steps: int | None
+    time: float | None = None
 
     @staticmethod
-    def safeguarded(x: Any, start: Any, run_loss: float, start_loss: float, steps: int | None) -> "Solution":
+    def safeguarded(
+        x: Any, start: Any, run_loss: float, start_loss: float, steps: int | None, time: float | None = None
+    ) -> "Solution":
         """The point where a run ended if its loss is finite and at most that of the start, else the start."""
         good = acceptable(run_loss, start_loss)
-        return Solution(x if good else start, run_loss if good else start_loss, start_loss, run_loss, steps)
+        return Solution(x if good else start, run_loss if good else start_loss, start_loss, run_loss, steps, time)
+
+    @property
+    def outcome(self) -> float:
+        """What a table holds of the run: its final loss, or the time at which it met its target."""
+        return self.run_loss if self.time is None else self.time
 
     @property
     def returned_start(self) -> bool:

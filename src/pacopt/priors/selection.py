@@ -39,7 +39,7 @@ def scored(
 
 def failed(table: LossTable, trials: Trials) -> Bool[np.ndarray, "hyper instance"]:
     """Which runs count as failures: those without success if it is asked for, else those that ended above the start."""
-    if trials.min_success is not None:
+    if trials.min_success is not None or table.start is None:
         return ~table.succeeded(trials.target_ratio)
     return ~(table.ratios() <= 1.0)
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -47,6 +47,36 @@ class AbstractKnownMinimum(eqx.Module):
     @abstractmethod
     def minimum(self, instance: Instance) -> Float[Array, ""]:
         """The smallest value of the loss on this instance."""
+
+
+class AbstractMetric(eqx.Module):
+    """For problems that are judged by something else than the loss that is minimised: a validation error, a residual.
+
+    Tables then hold the `metric` where others hold the loss, the safeguard compares it with its value at the start, and
+    sentences call it by its `quantity`. With a `largest` value it is averaged as it is, in its `unit`; without one,
+    relative to its value at the start.
+
+    >>> class Fit(AbstractProblem, AbstractMetric):
+    ...     quantity = "validation error"
+    ...
+    ...     def start(self, instance):
+    ...         return instance["x"]
+    ...
+    ...     def loss(self, x, instance):
+    ...         return (x - instance["y"]) ** 2
+    ...
+    ...     def metric(self, x, instance):
+    ...         return abs(x - instance["z"])
+    """
+
+    #: What it is called in sentences.
+    quantity: ClassVar[str]
+    unit: ClassVar[str] = ""
+    largest: ClassVar[float | None] = None
+
+    @abstractmethod
+    def metric(self, x: Point, instance: Instance) -> Float[Array, ""]:
+        """What x is judged by: one number, not negative, the smaller the better."""
 
 
 class AbstractProximable(eqx.Module):

@@ -11,7 +11,7 @@ from pacopt.support.arrays import load_npz
 from pacopt.support.values import marked_hyper
 
 #: The base class of a problem that states its minimum, by its name: nothing of JAX is imported here.
-KNOWN_MINIMUM = "AbstractKnownMinimum"
+KNOWN_MINIMUM, METRIC = "AbstractKnownMinimum", "AbstractMetric"
 
 
 def misfits(root: Path, table: LossTable, deployed: Any) -> list[str]:
@@ -31,7 +31,7 @@ def lacking(root: Path, table: LossTable) -> list[str]:
         notes.append("there is no instances.npz, so no cell can be run again")
     if absent["test.npz"] and split.test.instances:
         notes.append(f"there is no test.npz, and the split has {split.test.instances} test instances")
-    if absent["curves.npz"] and not absent["test.npz"] and table.origin.steps:
+    if absent["curves.npz"] and not absent["test.npz"] and table.origin.steps and table.start is not None:
         notes.append("there is no curves.npz, and an algorithm that goes step by step has losses on the way")
     return notes
 
@@ -70,7 +70,8 @@ def _code(root: Path, table: LossTable) -> dict[str, bool]:
         return {"there is no code.json, which a run of learn has": not (root / "provenance.json").exists()}
     code, _ = read_json(root / "code.json"), load_npz(root / "code.npz")
     problem = _imported(code.get("problem", {}).get("class", ""))
-    stated = problem is not None and KNOWN_MINIMUM in {base.__name__ for base in problem.__mro__}
+    bases = set() if problem is None else {base.__name__ for base in problem.__mro__}
+    stated = KNOWN_MINIMUM in bases and METRIC not in bases
     return {
         "the provenance says otherwise than the class of the problem whether its minimum is known": problem is None
         or stated == table.origin.known_minimum

@@ -2,11 +2,12 @@
 
 from pacopt.scores.base import AbstractScore
 from pacopt.scores.digits import Digits
+from pacopt.scores.effort import Effort
 from pacopt.scores.ranged import Ranged
 from pacopt.scores.rate import Rate
 from pacopt.scores.ratio import Ratio
 
 #: Every score, by the name under which it is stored.
-ALL = {score.name: score for score in (Ratio, Rate, Digits, Ranged)}
+ALL = {score.name: score for score in (Ratio, Rate, Digits, Ranged, Effort)}
 
-__all__ = ["ALL", "AbstractScore", "Digits", "Ranged", "Rate", "Ratio"]
+__all__ = ["ALL", "AbstractScore", "Digits", "Effort", "Ranged", "Rate", "Ratio"]

@@ -1,17 +1,19 @@
 """A score: z in [0, 1] of a run, and how its mean is said."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
 from pacopt.assumptions import Assumption
+from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.support.rounding import up
 
-#: How sentences on relative scores begin.
-SAFEGUARD = "Returning the start unless the run ended at or below it"
+if TYPE_CHECKING:
+    from pacopt.engines.base import AbstractEngine, Metric
 
 
 class AbstractScore(ABC):
@@ -29,6 +31,31 @@ class AbstractScore(ABC):
     on_outcomes: ClassVar[bool] = True
     #: More than z can be off by the rounding of logarithms; a bound on its mean is larger by that.
     rounding: ClassVar[float] = 0.0
+
+    #: What losses are called: "loss", or the name of a metric.
+    quantity: str = "loss"
+
+    @property
+    def aside(self) -> str:
+        """What is said behind a comparison with the start if that is not one of losses."""
+        return "" if self.quantity == "loss" else f" in {self.quantity}"
+
+    @property
+    def safeguard(self) -> str:
+        """How a sentence on what is relative to the start begins."""
+        return f"Returning the start unless the run ended at or below it{self.aside}"
+
+    def measuring(self, metric: "Metric") -> "AbstractScore":
+        """This score of a metric in place of the loss."""
+        if metric.largest is not None:
+            raise DesignError(
+                f"The score is {self!r}, and {metric.name} has a largest value, {metric.largest:g}.",
+                "What has a known range is averaged as it is.",
+                "",
+                "Leave the score out, or the largest value of the metric.",
+            )
+        found: AbstractScore = replace(self, quantity=metric.name)  # type: ignore[type-var]
+        return found
 
     @property
     @abstractmethod
@@ -54,6 +81,16 @@ class AbstractScore(ABC):
     def proviso(self) -> str:
         """What a sentence on its mean has to say besides, as a clause behind a comma; nothing if it says it all."""
         return ""
+
+    @property
+    def event(self) -> str:
+        """What a run does that succeeds, where losses have no start."""
+        return "does not fail"
+
+    @property
+    def wins(self) -> str:
+        """What a run does that is better than another one."""
+        return "ends below"
 
     @property
     @abstractmethod
@@ -93,10 +130,30 @@ class AbstractScore(ABC):
         """Whether something of it is left to `learn`; a design needs to know all of it."""
         return False
 
-    def fixed(self, favourite: LossTable | None) -> "AbstractScore":
-        """This score with what was left open fixed by the runs of a favourite on the prior split, if there are any."""
+    def fixed(self, favourite: LossTable | None, steps: int | None) -> "AbstractScore":
+        """This score with what was left open fixed by the runs of a favourite on the prior split, if there are any.
+
+        `steps` is how many a run has, if anybody counts them.
+        """
         return self
+
+    def running(self, steps: int) -> str:
+        """How a run of so many steps goes."""
+        return f"run for {steps} steps from the start"
+
+    def runs(self, engine: "AbstractEngine") -> "AbstractEngine":
+        """The engine whose tables it scores."""
+        return engine
+
+    def check(self, table: LossTable) -> None:
+        """Refuse a table that it cannot score."""
+        return
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """A JSON value from which the score can be made again: its name and its settings."""
+
+
+def quantity_of(score: AbstractScore) -> dict[str, Any]:
+    """What is stored of the quantity of a score: nothing for a loss."""
+    return {} if score.quantity == "loss" else {"quantity": score.quantity}

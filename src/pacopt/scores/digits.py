@@ -10,7 +10,7 @@ from jaxtyping import Float
 from pacopt.assumptions import Assumption, Status
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
-from pacopt.scores.base import SAFEGUARD, AbstractScore
+from pacopt.scores.base import AbstractScore, quantity_of
 from pacopt.scores.logarithms import log_ratios
 from pacopt.support.numbers import is_real
 from pacopt.support.rounding import down
@@ -31,6 +31,7 @@ class Digits(AbstractScore):
     """
 
     top: float | None = None
+    quantity: str = "loss"
 
     name: ClassVar = "digits"
     relative: ClassVar = True
@@ -91,9 +92,8 @@ class Digits(AbstractScore):
     def sentence(self, value: float) -> str:
         """It gains so many digits."""
         gained = down(max(0.0, self.scale - value))
-        return (
-            f"{SAFEGUARD}, it gains on average at least {gained} digits, of which at most {self.scale:g} are counted."
-        )
+        counted = f"of which at most {self.scale:g} are counted"
+        return f"{self.safeguard}, it gains on average at least {gained} digits, {counted}."
 
     def highlight(self, value: float) -> tuple[str, str]:
         """What is gained."""
@@ -108,7 +108,7 @@ class Digits(AbstractScore):
         """Whether no number was given."""
         return self.top is None
 
-    def fixed(self, favourite: LossTable | None) -> "Digits":
+    def fixed(self, favourite: LossTable | None, steps: int | None) -> "Digits":
         """With as many digits as the favourite of the prior split gains there at best."""
         gained = np.empty(0) if favourite is None else -log_ratios(favourite, slice(None)) / np.log(10.0)
         known = gained[np.isfinite(gained) & (gained > 0)]
@@ -116,4 +116,4 @@ class Digits(AbstractScore):
 
     def to_dict(self) -> dict[str, Any]:
         """Its name and how many digits are counted."""
-        return {"name": self.name, "top": self.scale}
+        return {"name": self.name, "top": self.scale} | quantity_of(self)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from pacopt.assumptions import Assumption, Status
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
-from pacopt.scores.base import SAFEGUARD, AbstractScore
+from pacopt.scores.base import AbstractScore, quantity_of
 from pacopt.scores.logarithms import log_ratios
 from pacopt.support.numbers import is_whole
 from pacopt.support.rounding import up
@@ -28,6 +28,7 @@ class Rate(AbstractScore):
     """
 
     steps: int | None = None
+    quantity: str = "loss"
 
     name: ClassVar = "rate"
     relative: ClassVar = True
@@ -68,8 +69,8 @@ class Rate(AbstractScore):
     def sentence(self, value: float) -> str:
         """The mean contraction factor is at most so much."""
         return (
-            f"{SAFEGUARD}, its mean contraction factor per step, the ratio of final to initial loss to the power of "
-            f"1/{self._steps}, is at most {up(value, 6)}."
+            f"{self.safeguard}, its mean contraction factor per step, the ratio of final to initial {self.quantity} to "
+            f"the power of 1/{self._steps}, is at most {up(value, 6)}."
         )
 
     def begun(self, steps: int | None) -> "Rate":
@@ -92,7 +93,7 @@ class Rate(AbstractScore):
 
     def to_dict(self) -> dict[str, Any]:
         """Its name and the number of steps."""
-        return {"name": self.name, "steps": self._steps}
+        return {"name": self.name, "steps": self._steps} | quantity_of(self)
 
     @property
     def _steps(self) -> int:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from pacopt.assumptions import Assumption, Status
 from pacopt.loss_table import LossTable
-from pacopt.scores.base import SAFEGUARD, AbstractScore
+from pacopt.scores.base import AbstractScore, quantity_of
 from pacopt.support.rounding import up
 
 
@@ -17,13 +17,15 @@ from pacopt.support.rounding import up
 class Ratio(AbstractScore):
     """z = min(l / l0, 1): the relative loss of the algorithm that returns the start unless it ended at or below it."""
 
+    quantity: str = "loss"
+
     name: ClassVar = "ratio"
     relative: ClassVar = True
 
     @property
     def noun(self) -> str:
         """A ratio of losses."""
-        return "final-to-initial loss ratio"
+        return f"final-to-initial {self.quantity} ratio"
 
     @property
     def range(self) -> Assumption:
@@ -46,8 +48,8 @@ class Ratio(AbstractScore):
 
     def sentence(self, value: float) -> str:
         """The mean ratio is at most so much."""
-        return f"{SAFEGUARD}, it has an expected final-to-initial loss ratio of at most {up(value)}."
+        return f"{self.safeguard}, it has an expected {self.noun} of at most {up(value)}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Nothing but its name."""
-        return {"name": self.name}
+        """Nothing but its name, and what it is a ratio of."""
+        return {"name": self.name} | quantity_of(self)

@@ -9,7 +9,7 @@ from pacopt.claims import AbstractClaim
 from pacopt.design import Seeding
 from pacopt.engines.base import AbstractEngine
 from pacopt.errors import DesignError, EngineError, SplitError
-from pacopt.scores import AbstractScore, Ratio
+from pacopt.scores import AbstractScore, Ranged, Ratio
 from pacopt.space import AbstractSpace
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
@@ -102,12 +102,28 @@ def _checked_split(split: Any) -> Split:
     return split
 
 
-def checked_score(score: Any, engine: AbstractEngine) -> AbstractScore:
+def checked_score(
+    score: Any, engine: AbstractEngine, target_ratio: float, truncation: Any, success: Any
+) -> AbstractScore:
     """The score that was asked for, for runs of this engine; the ratio of losses if none was."""
-    if score is None:
-        return Ratio()
+    metric = engine.metric
+    if score is None and metric is not None and metric.largest is not None:
+        score = Ranged(metric.largest, noun=metric.name, unit=metric.unit)
+    elif score is None:
+        score = Ratio() if metric is None else Ratio(metric.name)
+    elif metric is not None and isinstance(score, AbstractScore):
+        score = score.measuring(metric)
     if isinstance(score, type) or not isinstance(score, AbstractScore):
         raise DesignError(
             f"score is {score!r}.", "A score is an object.", "", "Use pacopt.Digits(), or leave it out for the ratio."
+        )
+    beside = {"target_ratio": target_ratio != 1, "truncation": truncation is not None, "success": success is not None}
+    given = [name for name, said in beside.items() if said and not score.relative]
+    if given:
+        raise DesignError(
+            f"The score is {score!r}, and {given[0]} is given.",
+            "Where losses have no start, nothing is said of a part of it; with Effort, success is to meet its target.",
+            "Two answers to one question could differ.",
+            f"Leave {given[0]} out.",
         )
     return score.begun(engine.steps)

@@ -47,9 +47,9 @@ class Opponent(NamedTuple):
         """A JSON value that says what it is."""
         return {"hyper": named(self.hyper, exact), "steps": self.engine.steps, "name": self.name}
 
-    def losses(self, train: Instances, store: Checkpoint | None) -> np.ndarray:
-        """Its final losses on the training instances."""
-        found = self.engine.table({name: np.asarray([value]) for name, value in self.hyper.items()}, train, None, store)
+    def losses(self, engine: AbstractEngine, train: Instances, store: Checkpoint | None) -> np.ndarray:
+        """Its final losses on the training instances, as this engine runs it."""
+        found = engine.table({name: np.asarray([value]) for name, value in self.hyper.items()}, train, None, store)
         losses: np.ndarray = found.losses[0]
         return losses
 

@@ -42,7 +42,8 @@ def remarks_on(
     if comparison is None:
         found += _failures("training", *training)
     else:
-        rows = {row.name: Raw(comparison.instances, row.failures, row.worst) for row in comparison.rows}
+        count, relative = comparison.instances, comparison.relative
+        rows = {row.name: Raw(count, row.failures, row.worst, relative) for row in comparison.rows}
         found += _failures("test", rows["learned"], rows.get("standard")) + _behind(comparison)
     return tuple(found)
 
@@ -96,8 +97,11 @@ def _plateau(curves: Curves) -> list[str]:
 def _failures(part: str, learned: Raw, standard: Raw | None) -> list[str]:
     """More runs without the safeguard that ended above their start than with the textbook's values, or far higher."""
     allowed, usual = (0, 1.0) if standard is None else (standard.failures, max(1.0, standard.worst))
-    if learned.failures <= allowed and not learned.worst > FAR * usual:
+    if learned.failures <= allowed and not (learned.relative and learned.worst > FAR * usual):
         return []
+    if not learned.relative:
+        beside = "" if standard is None else f"; with the textbook's hyperparameters, {standard.failures or 'none'} did"
+        return [f"{learned.failures} of {learned.runs} {part} runs failed{beside}"]
     beside = ""
     if standard is not None:
         beside = f"; with the textbook's hyperparameters, {standard.failures or 'none'} did"
@@ -114,4 +118,5 @@ def _behind(comparison: Comparison) -> list[str]:
     factor = comparison.factor("standard", "learned")
     if factor.low <= 1:
         return []
-    return [f"on the test split the textbook does better: its mean ratio is {times(factor)} lower (95 % interval)"]
+    what = comparison.averaged
+    return [f"on the test split the textbook does better: its mean {what} is {times(factor)} lower (95 % interval)"]

@@ -55,6 +55,14 @@ class Stages:
         if not opponents:
             return self
         over = tuple(each.name for each in opponents)
+        other = [each.name for each in opponents if each.engine.steps != self.engine.steps]
+        if other and not self.score.relative:
+            raise DesignError(
+                f"The score is {self.score!r}, and the baseline {other[0]!r} has its own number of steps.",
+                "What counts steps runs all until the same cap.",
+                "A baseline that is given fewer steps would look as if it needed more.",
+                "Leave the steps of the baseline out.",
+            )
         return replace(self, opponents=opponents, claims=compared_claims(self.claims, over, tuple(map(str, opponents))))
 
     def aiming(self, objective: str) -> "Stages":
@@ -85,7 +93,7 @@ class Stages:
                 with named("prior"):
                     self.engine.check(candidates, instances)  # what cannot be run cannot be compared either
                 guard.refuse(instances)
-            return self.run("prior", candidates, instances)
+            return self._run(self.score.runs(self.engine), "prior", candidates, instances)
 
         return Trials(
             run_prior,
@@ -108,7 +116,7 @@ class Stages:
         if score.open:
             heaviest = [int(measure.log_weights.argmax())]
             favourite = {name: values[heaviest] for name, values in measure.support.items()}
-            score = score.fixed(trials.table(favourite) if len(self.split.prior) else None)
+            score = score.fixed(trials.table(favourite) if len(self.split.prior) else None, self.engine.steps)
         return Design(
             measure,
             trials.t_grid(measure, score),
@@ -121,21 +129,25 @@ class Stages:
 
     def training_table(self, design: Design, *, racing: bool, curvature: Mapping[str, Any] | None) -> LossTable:
         """Every candidate on the training instances, with where the table comes from."""
-        candidates, train = design.prior.support, self.split.train
+        candidates, train, runner = design.prior.support, self.split.train, self.runner(design)
         about = {"curvature": None if curvature is None else dict(curvature), "split": described_split(self.split)}
         if self.opponents:
             about["baselines"] = {each.name: each.described() for each in self.opponents}
         if racing:
-            run = partial(self.run, "train")
-            provenance = {**self.recorder.provenance(candidates, train), **about}
+            run = partial(self._run, runner, "train")
+            provenance = {**runner.provenance(candidates, train), **about}
             raced = race(
                 run, candidates, train, target_ratio=self.target_ratio, score=design.score, provenance=provenance
             )
-            return replace(raced, baselines=self._baselines(raced))
-        table = self.run("train", candidates, train)
-        return replace(table, provenance={**table.provenance, **about}, baselines=self._baselines(table))
+            return replace(raced, baselines=self._baselines(raced, design))
+        table = self._run(runner, "train", candidates, train)
+        return replace(table, provenance={**table.provenance, **about}, baselines=self._baselines(table, design))
 
-    def _baselines(self, table: LossTable) -> dict[str, np.ndarray]:
+    def runner(self, design: Design) -> AbstractEngine:
+        """The engine that runs training and test instances, once the score is known."""
+        return design.score.runs(self.recorder)
+
+    def _baselines(self, table: LossTable, design: Design) -> dict[str, np.ndarray]:
         """What the baselines do on the training instances; one that is a candidate does what the candidate did.
 
         Runs in a table of another shape may round differently, and nobody wins by that.
@@ -144,15 +156,17 @@ class Stages:
         for each in self.opponents:
             row = number_of(table, each.hyper) if each.engine is self.engine else None
             known = row is not None and (table.missing is None or not table.missing[row].any())
-            losses = table.losses[row] if known else each.losses(self.split.train, self.store)
+            runner = design.score.runs(each.engine)
+            losses = table.losses[row] if known else each.losses(runner, self.split.train, self.store)
             found[each.name] = np.where(np.isfinite(losses), losses, np.inf)
         return found
 
-    def run(self, part: str, candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
+    def _run(
+        self, engine: AbstractEngine, part: str, candidates: Mapping[str, np.ndarray], instances: Instances
+    ) -> LossTable:
         """The candidates on instances of one part of the split."""
         heed()
         with named(part):
-            engine = self.engine if part == "prior" else self.recorder
             return engine.table(candidates, instances, self.course.table(part), self.store)
 
 

@@ -83,6 +83,10 @@ def ledger(design: dict[str, Any], claim: dict[str, Any]) -> tuple[tuple[str, st
         return (*GENERAL, ("proved", "0 <= min(l / l0, 1) <= 1 for every run, whatever happens in it"))
     if score["name"] == "rate":
         return (*GENERAL, ("proved", "0 <= min(l / l0, 1)^(1/K) <= 1 for every run, whatever happens in it"))
+    if score["name"] == "effort":
+        cap, most = float(score["cap"]), float(score["cap"] * score["penalty"])
+        text = f"a run that does not meet its target within {cap!r} {score['unit']} counts as {most!r}"
+        return (*GENERAL, ("proved", text))
     top = repr(float(score["top"]))
     if score["name"] == "digits":
         text = f"0 <= digits gained <= {top} for every run, whatever happens in it: others are counted as these"

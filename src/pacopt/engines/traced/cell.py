@@ -13,7 +13,7 @@ from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorith
 from pacopt.engines.base import Predicate
 from pacopt.engines.traced.nesting import nested
 from pacopt.engines.traced.randomness import scanned
-from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, Instance, Objective, Point
+from pacopt.problems.base import AbstractKnownMinimum, AbstractMetric, AbstractProblem, Instance, Objective, Point
 
 #: A float64 loss below its known minimum by at most this much of the start loss is a rounding error and counts as zero;
 #: for float32 the tolerance grows with its spacing.
@@ -55,6 +55,14 @@ class Cell(eqx.Module):
     chosen: tuple[tuple[str, Any], ...] = eqx.field(static=True, default=())
     #: Parts of the start loss; the first step at or below each of them is recorded.
     targets: tuple[float, ...] = eqx.field(static=True, default=())
+    #: The part at which a run stops, if it does.
+    goal: float | None = eqx.field(static=True, default=None)
+
+    @property
+    def recorded(self) -> tuple[float, ...]:
+        """All parts whose first step is recorded, the largest first."""
+        own = () if self.goal is None else (self.goal,)
+        return tuple(sorted({*self.targets, *own}, reverse=True))
 
     @property
     def random(self) -> bool:
@@ -67,8 +75,13 @@ class Cell(eqx.Module):
 
     def start_loss(self, instance: Instance) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """The loss at the start as the problem has it, and above the minimum where that is known."""
-        loss = jnp.asarray(self.problem.loss(self.start_point(instance), instance))
+        loss = jnp.asarray(self.judged(self.start_point(instance), instance))
         return loss, self._above_minimum(loss, loss, instance)[0]
+
+    def judged(self, x: Point, instance: Instance) -> Float[Array, ""]:
+        """What a table holds of a point: its loss, or the metric of the problem if it has one."""
+        problem = self.problem
+        return problem.metric(x, instance) if isinstance(problem, AbstractMetric) else problem.loss(x, instance)
 
     def __call__(self, values: Values, instance: Instance, start_loss: Float[Array, ""], seed: Seed) -> Outcome:
         """Run the candidate on the instance, whose loss at the start is known already."""
@@ -79,9 +92,9 @@ class Cell(eqx.Module):
         return nested(self.algorithm, dict(values) | dict(self.chosen))
 
     def run(
-        self, values: Values, instance: Instance, start_loss: Float[Array, ""], seed: Seed
+        self, values: Values, instance: Instance, start_loss: Float[Array, ""], seed: Seed, *, stops: bool = False
     ) -> tuple[Point, Outcome]:
-        """The final point of the run, and what remains of it."""
+        """The final point of the run, and what remains of it; one that stops does so at its goal."""
         objective, hyper = Objective(self.problem, instance), self.hyper(values)
         start, algorithm = self.start_point(instance), self.algorithm
         root = jax.random.wrap_key_data(seed) if self.random else None
@@ -90,7 +103,7 @@ class Cell(eqx.Module):
             """The loss; exactly that of the start if the run is there, though a batch may round it differently."""
             x = self.algorithm.read(state)
             there = [jnp.all(a == b) for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(start), strict=True)]
-            return jnp.where(jnp.all(jnp.stack(there)), start_loss, objective.loss(x))
+            return jnp.where(jnp.all(jnp.stack(there)), start_loss, self.judged(x, instance))
 
         def keys(number: Any) -> tuple[Any, ...]:
             """A key of its own for each step, and for the start; nothing for an algorithm that draws nothing."""
@@ -100,7 +113,9 @@ class Cell(eqx.Module):
             return algorithm.step(state, hyper, objective, *key)
 
         state = jax.tree.map(jnp.asarray, algorithm.init(start, hyper, objective, *keys(0)))
-        if self.at == (self.steps,) and not self.targets:
+        if stops:
+            state, losses, times = self._stopped(state, step, keys, loss_at, self._meeting(start_loss, instance))
+        elif self.at == (self.steps,) and not self.recorded:
             state, losses = self._final(state, step, keys, loss_at)
             times = jnp.empty(0, dtype=int)
         else:
@@ -122,7 +137,7 @@ class Cell(eqx.Module):
         def record(carry: tuple[State, Array, Array], place: tuple[Array, Array]) -> tuple[Any, None]:
             (slot, number), (state, losses, times) = place, carry
             state = step(state, *keys(number))
-            if self.targets:
+            if self.recorded:
                 loss = loss_at(state)
                 times = jnp.where((times < 0) & meets(loss), number, times)
                 losses = losses.at[slot].set(loss, mode="drop")
@@ -138,10 +153,26 @@ class Cell(eqx.Module):
         carry, _ = jax.lax.scan(record, (state, losses, times), (slots[1:], jnp.arange(1, self.steps + 1)))
         return carry
 
+    def _stopped(
+        self, state: State, step: Step, keys: Keys, loss_at: LossAt, meets: Meets
+    ) -> tuple[State, Float[Array, "1"], Int[Array, " target"]]:
+        """A run to its goal, or to its last step: a table cannot stop early, since its runs go side by side."""
+
+        def on(carry: tuple[State, Array, Array]) -> Array:
+            return (carry[1] < self.steps) & ~jnp.all(meets(carry[2]))
+
+        def go(carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+            number = carry[1] + 1
+            state = step(carry[0], *keys(number))
+            return state, number, loss_at(state)
+
+        state, number, loss = jax.lax.while_loop(on, go, (state, jnp.asarray(0), loss_at(state)))
+        return state, loss[None], jnp.where(meets(loss), number, -1)
+
     def _meeting(self, start_loss: Float[Array, ""], instance: Instance) -> Meets:
         """Whether a loss is at or below each target. One below zero meets none: it is not what was declared."""
         start, _ = self._above_minimum(start_loss, start_loss, instance)
-        levels = jnp.asarray(self.targets, dtype=start.dtype) * start
+        levels = jnp.asarray(self.recorded, dtype=start.dtype) * start
 
         def meets(loss: Float[Array, ""]) -> Bool[Array, " target"]:
             above, _ = self._above_minimum(loss, start_loss, instance)
@@ -151,7 +182,7 @@ class Cell(eqx.Module):
 
     def _above_minimum(self, loss: Array, start_loss: Array, instance: Instance) -> tuple[Array, Array]:
         """Losses above the known minimum, and where a rounding error was counted as zero."""
-        if not isinstance(self.problem, AbstractKnownMinimum):
+        if not isinstance(self.problem, AbstractKnownMinimum) or isinstance(self.problem, AbstractMetric):
             return loss, jnp.zeros_like(loss, dtype=bool)
         minimum = self.problem.minimum(instance)
         # A difference carries the rounding of what it is made of, however small it is itself.

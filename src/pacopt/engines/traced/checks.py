@@ -14,7 +14,7 @@ from pacopt.engines.traced.precision import shape_of
 from pacopt.engines.traced.static import as_run
 from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
 from pacopt.instances import Instances
-from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Objective
+from pacopt.problems.base import AbstractKnownMinimum, AbstractMetric, AbstractProblem, AbstractProximable, Objective
 from pacopt.space import AbstractSpace, Choice, Whole
 from pacopt.support.arrays import frozen
 from pacopt.support.numbers import is_whole
@@ -203,6 +203,8 @@ def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> li
     _refuse_no_number(problem.loss, shape(ProblemError, problem.loss, x, instance, note=at_start), dtype)
     if isinstance(problem, AbstractProximable):
         _refuse_no_number(problem.smooth, shape(ProblemError, problem.smooth, x, instance, note=at_start), dtype)
+    if isinstance(problem, AbstractMetric):
+        _refuse_no_number(problem.metric, shape(ProblemError, problem.metric, x, instance, note=at_start), dtype)
     if isinstance(problem, AbstractKnownMinimum):
         _refuse_no_number(problem.minimum, shape(ProblemError, problem.minimum, instance), dtype)
 

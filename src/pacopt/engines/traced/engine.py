@@ -9,12 +9,13 @@ import numpy.typing as npt
 from jaxtyping import Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm
-from pacopt.engines.base import AbstractEngine, Candidates, Predicate, Standard
+from pacopt.engines.base import AbstractEngine, Candidates, Metric, Predicate, Standard
 from pacopt.engines.description import candidates_hash, stored
 from pacopt.engines.solution import Solution
 from pacopt.engines.store import Checkpoint
 from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.checks import checked_candidates
+from pacopt.engines.traced.metrics import metric_of
 from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import working_type
 from pacopt.engines.traced.reading import as_seen
@@ -41,6 +42,8 @@ class Traced(AbstractEngine):
     success: Predicate | None = field(default=None)
     #: Parts of the start loss whose first step is recorded; that costs a loss at every step.
     targets: tuple[float, ...] = ()
+    #: The part of the start loss at which a run stops; losses are then the steps that it took.
+    goal: float | None = None
     #: What tracing found: a search asks for many tables of the same shape.
     traced: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -53,6 +56,11 @@ class Traced(AbstractEngine):
     def random(self) -> bool:
         """Whether the algorithm draws random numbers."""
         return isinstance(self.algorithm, AbstractStochasticAlgorithm)
+
+    @property
+    def metric(self) -> Metric | None:
+        """That of the problem, if it has one."""
+        return metric_of(self.problem)
 
     @property
     def steps(self) -> int:
@@ -68,6 +76,10 @@ class Traced(AbstractEngine):
         """The same runs, with the first steps at or below these parts of their start."""
         return replace(self, targets=targets)
 
+    def until(self, target: float, steps: int | None) -> "Traced":
+        """The same runs, stopped at a part of their start."""
+        return replace(self, goal=target, length=self.length if steps is None else steps)
+
     def prepare(self, candidates: Candidates, instances: Instances, at: Iterable[int] | None = None) -> Tabulation:
         """The work to be done for candidates with the same choices; what can be refused beforehand is refused."""
         return Tabulation.prepare(
@@ -80,6 +92,7 @@ class Traced(AbstractEngine):
             success=self.success,
             at=at,
             targets=self.targets,
+            goal=self.goal,
             traced=self.traced,
         )
 
@@ -105,11 +118,18 @@ class Traced(AbstractEngine):
         """Every candidate on every instance."""
         return self._run(candidates, instances, None, progress, store)[0]
 
-    @heeded()
     def curves(
         self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None
+    ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]] | None:
+        """The table, and the losses at some steps on the way, of which the last one is the end; not if runs stop."""
+        ranged = self.metric is not None and self.metric.largest is not None
+        return None if self.goal is not None or ranged else self.recorded(candidates, instances, at, store)
+
+    @heeded()
+    def recorded(
+        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None
     ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]]:
-        """The table, and the losses at some steps on the way, of which the last one is the end."""
+        """The table, and what it holds of runs at some steps on the way."""
         return self._run(candidates, instances, tuple(at), None, store)
 
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int = 0) -> Solution:
@@ -117,7 +137,7 @@ class Traced(AbstractEngine):
         given = {name: np.asarray(value)[None] for name, value in flattened(self.algorithm, hyper).items()}
         values = checked_candidates(self.algorithm, given)
         chosen = tuple((name, values[name][0].item()) for name, space in self.space.items() if space.static)
-        cell = Cell(self.problem, self.algorithm, self.length, (self.length,), None, chosen)
+        cell = Cell(self.problem, self.algorithm, self.length, (self.length,), None, chosen, (), self.goal)
         one = {name: array[0] for name, array in traced_values(cell, values, self.precision).items()}
         return solve(cell, one, instance, self.precision, seed)
 
@@ -253,4 +273,4 @@ def loss_curves(
     >>> curves.shape, bool(np.all(np.diff(curves) < 0))
     ((1, 9, 3), True)
     """
-    return Traced(problem, algorithm, steps, dtype).curves(candidates, instances, at)[1]
+    return Traced(problem, algorithm, steps, dtype).recorded(candidates, instances, at)[1]

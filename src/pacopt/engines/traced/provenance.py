@@ -9,6 +9,7 @@ import numpy as np
 from pacopt._version import __version__
 from pacopt.engines.description import candidates_hash, criterion, described, hashed, predicate_hash
 from pacopt.engines.traced.cell import Cell
+from pacopt.engines.traced.metrics import metric_of
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractKnownMinimum
 
@@ -17,13 +18,14 @@ def provenance(
     cell: Cell, candidates: Mapping[str, np.ndarray], instances: Instances, dtype: np.dtype[Any], seeds: np.ndarray
 ) -> dict[str, Any]:
     """A JSON value that says what was run on what, in which versions."""
+    metric = metric_of(cell.problem)
     about: dict[str, Any] = {
         "algorithm": described(cell.algorithm),
         "candidates": candidates_hash(candidates),
         "criterion": criterion(cell.predicate),
         "fields": {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in instances.fields.items()},
         "instances": instances.fingerprint,
-        "known_minimum": isinstance(cell.problem, AbstractKnownMinimum),
+        "known_minimum": isinstance(cell.problem, AbstractKnownMinimum) and metric is None,
         "platform": jax.default_backend(),
         "precision": str(dtype),
         "problem": described(cell.problem),
@@ -34,6 +36,10 @@ def provenance(
     }
     if cell.targets:
         about["targets"] = list(cell.targets)
+    if metric is not None:
+        about["metric"] = metric._asdict()
+    if cell.goal is not None:
+        about["goal"] = cell.goal
     if cell.random:
         about["seeds"] = {"hash": hashed(seeds.tobytes()), "replicates": len(seeds) // len(instances)}
     return about

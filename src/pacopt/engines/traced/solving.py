@@ -27,14 +27,18 @@ def solve(
         with errors_explained("on the instance given"):
             start, x, start_loss, outcome = _run(rest, arrays, given, data, words)
             before, after = float(start_loss), float(outcome.losses[-1])
+            met = int(outcome.times[0]) if cell.goal is not None else None
             start, x = (jax.tree.map(np.asarray, point) for point in (start, x))
     refuse_bad_losses(np.array([[after]]), np.array([before]))
-    return Solution.safeguarded(x, start, after, before, cell.steps)
+    if met is None:
+        return Solution.safeguarded(x, start, after, before, cell.steps)
+    used, time = (cell.steps, np.inf) if met < 0 else (met, float(met))
+    return Solution.safeguarded(x, start, after, before, used, time)
 
 
 @partial(jax.jit, static_argnums=0)
 def _run(rest: Any, arrays: Any, values: Any, instance: Any, seed: Any) -> tuple[Any, Any, jax.Array, Outcome]:
     cell: Cell = united(arrays, rest)
     raw, above = cell.start_loss(instance)
-    x, outcome = cell.run(values, instance, raw, seed)
+    x, outcome = cell.run(values, instance, raw, seed, stops=cell.goal is not None)
     return cell.start_point(instance), x, above, outcome

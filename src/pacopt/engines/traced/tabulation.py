@@ -3,7 +3,7 @@
 import dataclasses
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from pacopt.engines.traced.checks import (
     checked_steps,
     state_of,
 )
+from pacopt.engines.traced.metrics import metric_of
 from pacopt.engines.traced.nesting import flat_space
 from pacopt.engines.traced.parallel import ordered_results
 from pacopt.engines.traced.precision import in_precision, precision, refuse_narrow_fields, refuse_overflow, working_type
@@ -76,6 +77,7 @@ class Tabulation:
         success: Predicate | None = None,
         at: Iterable[int] | None = None,
         targets: tuple[float, ...] = (),
+        goal: float | None = None,
         traced: dict[Any, list[jax.ShapeDtypeStruct]] | None = None,
     ) -> "Tabulation":
         """The work to be done; everything that can be refused without running is refused here.
@@ -89,7 +91,7 @@ class Tabulation:
         refuse_overflow(values, dtype)
         check_success(success)
         chosen = _chosen(algorithm, values)
-        cell = Cell(problem, algorithm, steps, checked_at(at, steps), success, chosen, checked_targets(targets))
+        cell = Cell(problem, algorithm, steps, checked_at(at, steps), success, chosen, checked_targets(targets), goal)
         columns, runs, drawn = expanded(instances, random=cell.random)
         seeds = _words(drawn) if cell.random else np.empty((len(runs), 0), dtype=np.uint32)
         with precision(dtype):
@@ -176,15 +178,20 @@ class Tabulation:
         return self.final(collect(self, tiles, progress))
 
     def final(self, result: Collected) -> LossTable:
-        """What was collected, after the last step, as a `LossTable`."""
-        return result.table(
+        """What was collected, after the last step, as a `LossTable`; the times of runs that stop at a goal."""
+        table = result.table(
             self.cell.at.index(self.cell.steps),
             candidates=self.candidates,
             fingerprints=self.instances.fingerprints,
             provenance=self.provenance,
             columns=self.columns,
-            targets=self.cell.targets,
+            targets=self.cell.recorded,
         )
+        if self.cell.goal is None:
+            metric = metric_of(self.cell.problem)
+            return table if metric is None or metric.largest is None else replace(table, start=None)
+        kept = {target: table.times[target] for target in self.cell.targets}
+        return replace(table, losses=table.times[self.cell.goal], start=None, success=None, times=kept)
 
     def _columns(self, first: int, count: int) -> np.ndarray:
         """So many instances from the first on; past the end the last one is repeated."""
@@ -208,7 +215,7 @@ class Tabulation:
         for step in range(losses.shape[2]):
             refuse_bad_losses(losses[:, :, step], start, first_instance=first)
         success = None if self.cell.predicate is None else cut(outcome.success)
-        times = cut(outcome.times) if self.cell.targets else None
+        times = cut(outcome.times) if self.cell.recorded else None
         return Tile(table_key, first, losses, start, success, int(cut(outcome.clamped).sum()), times)
 
 

@@ -112,7 +112,7 @@ def conditioning(*, seed: int = 0, variant: Variant = Variant.TEXT) -> Condition
     )
     rows = [standard(law), *(result.hyper for result in found)]
     candidates = {name: np.array([hyper[name] for hyper in rows]) for name in HeavyBall.hyperparameters}
-    table, losses = heavy_ball(law).curves(candidates, parts.test, range(STEPS + 1))
+    table, losses = heavy_ball(law).recorded(candidates, parts.test, range(STEPS + 1))
     frontiers = {
         "curvature uniform": _frontier(law, law, seed),
         "curvature log-normal": _frontier(HeavyTailed(law), law, seed),

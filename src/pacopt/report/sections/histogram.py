@@ -25,7 +25,7 @@ from pacopt.report.figures import (
 )
 from pacopt.report.source import Reported
 from pacopt.report.words import chosen, estimate, explained
-from pacopt.scores import Ranged, Ratio
+from pacopt.scores import Ratio
 from pacopt.statement import subject_of
 
 BINS = 40
@@ -80,7 +80,7 @@ class Scores:
                 "start returned",
                 "ended above their start or failed: there the start is returned, and the ratio is 1",
             )
-        ranged = isinstance(score, Ranged)
+        ranged = not score.relative
         noun, top = score.noun[0].upper() + score.noun[1:], f"{score.scale:g}"
         return Scores(
             values,

@@ -31,7 +31,7 @@ class Measured:
     headline: str
     header: tuple[str, ...]
     lines: tuple[Line, ...]
-    instances: str
+    note: str
 
 
 def measured_of(source: Reported) -> Measured | None:
@@ -40,22 +40,23 @@ def measured_of(source: Reported) -> Measured | None:
     if comparison is None:
         return None
     lines = tuple(
-        Line(row.name, "textbook" if row.name == "standard" else row.name, tuple(_cells(row).values()))
+        Line(row.name, "textbook" if row.name == "standard" else row.name, tuple(_cells(row, comparison).values()))
         for row in comparison.rows
         if row.name != "prior median"
     )
-    header = tuple(_cells(comparison.rows[0]))
-    return Measured(against_standard(comparison), header, lines, f"{comparison.instances} test {comparison.noun}")
+    header, note = tuple(_cells(comparison.rows[0], comparison)), comparison.note.replace(" %", PERCENT)
+    place = f"{comparison.instances} test {comparison.noun}"
+    return Measured(against_standard(comparison), header, lines, f"Measured on {place}, not certified. {note}")
 
 
-def _cells(row: Row) -> dict[str, str]:
+def _cells(row: Row, comparison: Comparison) -> dict[str, str]:
     """The numbers of a row by their headings."""
     part = row.values.get(REQUIRED)
     return {
         "mean": estimate(row.mean),
         f"95{PERCENT} interval": between(row.interval),
         **({} if part is None else {REQUIRED: _chance(row)}),
-        "above start": str(row.failures),
+        comparison.failing: str(row.failures),
         "worst": estimate(row.worst, 3),
     }
 
@@ -68,17 +69,17 @@ def _chance(row: Row) -> str:
 def against_standard(comparison: Comparison) -> str:
     """Learned against standard on the test split in a few words: a number only where the instances can tell it."""
     if standard_row(comparison) is None:
-        return f"a mean ratio of {between(comparison['learned'].interval)} (95{PERCENT} interval)"
-    factor = comparison.factor("learned", "standard")
+        return f"a mean {comparison.averaged} of {between(comparison['learned'].interval)} (95{PERCENT} interval)"
+    factor, mean = comparison.factor("learned", "standard"), f"mean {comparison.averaged}"
     if not factor.sure:
-        return f"no difference from the textbook's mean ratio that {comparison.instances} instances can show"
+        return f"no difference from the textbook's {mean} that {comparison.instances} instances can show"
     word = "lower" if factor.low > 1 else "higher"
     if word == "higher":
         factor = comparison.factor("standard", "learned")
     if factor.high <= NARROW * factor.low:
-        return f"{times(factor)} {word} mean ratio than the textbook's (95{PERCENT} interval)"
+        return f"{times(factor)} {word} {mean} than the textbook's (95{PERCENT} interval)"
     return (
-        f"a {word} mean ratio than the textbook's; by how much, {comparison.instances} instances do not tell "
+        f"a {word} {mean} than the textbook's; by how much, {comparison.instances} instances do not tell "
         f"({times(factor)})"
     )
 
@@ -103,6 +104,8 @@ def beside(certificate: Certificate, comparison: Comparison | None, table: LossT
 def in_training(certificate: Certificate, table: LossTable) -> str:
     """How raw runs of the certified candidate ended on the training instances."""
     raw = raw_runs(table, certificate.deployed.index)
+    if not raw.relative:
+        return f"On the training instances {raw.failures or 'none'} of {raw.runs} runs failed."
     return (
         f"On the training instances, without the safeguard, {raw.failures or 'none'} of {raw.runs} runs ended above "
         f"their start or failed, {raw.told}."

@@ -111,8 +111,9 @@ def _sentence(c: Certificate, subject: Subject) -> Markup:
 def _stressed(c: Certificate, claim: AbstractClaim, subject: Subject) -> Markup:
     """The sentence of a claim with its number in bold."""
     sentence, value = said(c, claim, subject), c.deployed.values[claim.name]
-    shown = re.escape(claim.shown(value))
-    *_, place = [None, *re.finditer(rf"(?<![\w.]){shown}(?!\w|\.\d)", sentence)]
+    texts = [claim.shown(value), claim.highlight(value, subject, c.design).value.removeprefix("≥ ")]
+    shown = "|".join(re.escape(text) for text in texts)
+    *_, place = [None, *re.finditer(rf"(?<![\w.])(?:{shown})(?!\w|\.\d)", sentence)]
     if value is None or place is None:
         return Markup("{}").format(sentence)
     before, after = sentence[: place.start()], sentence[place.end() :]

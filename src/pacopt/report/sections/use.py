@@ -23,14 +23,18 @@ def use_of(source: Reported) -> Use | None:
     certificate = source.certificate
     if not source.learned or not usable(certificate):
         return None
-    steps = certificate.origin.steps
+    steps, score = certificate.origin.steps, certificate.design.score
     run = f"{steps} steps from the start" if steps else "runs from the start"
+    if not score.relative:
+        told = score.running(steps) if steps else run
+    else:
+        told = f"{run}; returns the start unless it ended at or below it"
     lines = [
         "import pacopt",
         *_imports(source),
         "",
         f'learned = pacopt.Learned.load("{PLACE}")',
-        f"solution = learned.solve(instance)  # {run}; returns the start unless it ended at or below it",
+        f"solution = learned.solve(instance)  # {told}",
     ]
     return Use("\n".join(lines), repr(dict(certificate.deployed.hyper)), is_ratio(certificate))
 
