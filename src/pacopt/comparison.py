@@ -32,7 +32,8 @@ class Row:
     `failures` counts the runs that ended above their start or not at a finite loss, and `worst` is the largest ratio,
     infinite for a run that did not end at a finite loss.
     `values` are what the claims of the certificate speak of, as measured. Where losses have no start, `mean` and
-    `median` are in the unit of the score, `failures` counts runs that failed, and `mean_loss` is NaN.
+    `median` are in the unit of the score, `failures` counts runs that failed, and `mean_loss` is NaN. A baseline with
+    another algorithm is `described` in words, and has neither `hyper` nor `values`.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Row:
     worst: float
     values: Mapping[str, float]
     success_interval: tuple[float, float]
+    described: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +70,19 @@ class Comparison:
     @staticmethod
     def of(table: LossTable, names: Sequence[str], design: Design) -> "Comparison":
         """A comparison of the candidates of a table, in what the claims of a design speak of and in some more."""
-        score, relative = design.score, table.start is not None
-        z, scale = (table.safeguarded(), 1.0) if relative else (score.of(table), score.scale)
-        outcomes, success = table.outcomes(), table.succeeded(design.target_ratio)
+        score, relative, whole = design.score, table.start is not None, _with_baselines(table)
+        z, scale = (whole.safeguarded(), 1.0) if relative else (score.of(whole), score.scale)
+        outcomes, success = whole.outcomes(), _succeeded(table, whole, design.target_ratio)
         claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
         measured = {claim.name: (claim, claim.measured(table, design)) for claim in claims}
-        ended = np.where(np.isfinite(table.losses), table.losses, np.inf)
-        runs = table.run_ratios() if relative else ended
-        good = table.losses <= table.starts if relative else np.isfinite(table.losses)
-        returned = table.averaged(np.where(good, table.losses, table.starts)) if relative else np.full(z.shape, np.nan)
+        runs = whole.run_ratios() if relative else np.where(np.isfinite(whole.losses), whole.losses, np.inf)
+        good = whole.losses <= whole.starts if relative else np.isfinite(whole.losses)
+        returned = whole.averaged(np.where(good, whole.losses, whole.starts)) if relative else np.full(z.shape, np.nan)
+        about, own = table.provenance.get("baselines", {}), len(table.losses)
         rows = (
             Row(
                 name=name,
-                hyper=table.hyper(i),
+                hyper=table.hyper(i) if i < own else {},
                 mean=scale * float(z[i].mean()),
                 median=scale * float(np.quantile(z[i], 0.5, method="inverted_cdf")),  # as the quantiles beside it
                 # Order statistics: between two of them, one of which may be infinite, nothing is interpolated.
@@ -90,10 +92,13 @@ class Comparison:
                 interval=_scaled(mean_interval(z[i]), scale),
                 failures=int((~good[i]).sum()),
                 worst=float(runs[i].max()),
-                values={name: float(found[i]) for name, (_, found) in measured.items() if found is not None},
+                values={
+                    name: float(found[i]) for name, (_, found) in measured.items() if found is not None and i < own
+                },
                 success_interval=share_interval(int(success[i].sum()), success.shape[1]),
+                described="" if i < own else about[name]["text"],
             )
-            for i, name in enumerate(names)
+            for i, name in enumerate((*names, *table.baselines))
         )
         headings = {name: claim.heading(design).removesuffix(" at most") for name, (claim, _) in measured.items()}
         shown = {name: heading for name, heading in headings.items() if name not in (design.objective.name, REQUIRED)}
@@ -117,10 +122,10 @@ class Comparison:
     def note(self) -> str:
         """What the columns of its table say."""
         if not self.relative:
-            return "Success: the 95 % interval of its probability."
+            return "Success: its 95 % interval."
         return (
-            "Mean with the safeguard; the rest without it. Success: the 95 % interval of its probability. Above start: "
-            "runs that ended above their start, or failed. Worst: the largest ratio."
+            "Mean with the safeguard; the rest without it. Success: its 95 % interval. Above start: runs that ended "
+            "there, or failed. Worst: the largest ratio."
         )
 
     @property
@@ -145,21 +150,37 @@ class Comparison:
         return any(row.name == name for row in self.rows)
 
     def __str__(self) -> str:
-        extra = {name: heading for name, heading in self.columns.items() if all(name in r.values for r in self.rows)}
+        extra = {name: heading for name, heading in self.columns.items() if name in self.rows[0].values}
+        wide = max(14, *(len(row.name) + 2 for row in self.rows))
         lines = [
             f"{self.title}{'; mean and median with the safeguard' if self.relative else ''}",
-            f"{'':<14}{'mean':>10}{'95 % interval':>20}{'median':>12}"
+            f"{'':<{wide}}{'mean':>10}{'95 % interval':>20}{'median':>12}"
             + "".join(f"{heading:>16}" for heading in extra.values())
             + f"{'success':>10}{'95 % interval':>20}{self.failing:>13}{'worst':>12}  hyperparameters",
         ]
         lines += [
-            f"{row.name:<14}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
-            + "".join(f"{row.values[name]:>16.4g}" for name in extra)
+            f"{row.name:<{wide}}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
+            + "".join(f"{row.values[name]:>16.4g}" if name in row.values else " " * 16 for name in extra)
             + f"{row.success:>10.1%}{percentages(row.success_interval):>20}{row.failures:>13}{row.worst:>12.3g}  "
-            f"{named(row.hyper)}"
+            f"{row.described or named(row.hyper)}"
             for row in self.rows
         ]
         return "\n".join(lines)
+
+
+def _with_baselines(table: LossTable) -> LossTable:
+    """The rows of a table, and its baselines as rows below them."""
+    if not table.baselines:
+        return table
+    losses = np.concatenate([table.losses, *(row[None] for row in table.baselines.values())])
+    return LossTable(losses, table.start, columns=table.columns)
+
+
+def _succeeded(table: LossTable, whole: LossTable, target_ratio: float) -> np.ndarray:
+    """Where runs succeeded; where that is a verdict of the user's own, nobody gave one on baselines."""
+    own, all_of_them = table.succeeded(target_ratio), whole.succeeded(target_ratio)
+    others = all_of_them[len(own) :]
+    return np.concatenate([own, np.zeros_like(others) if table.success is not None else others])
 
 
 def _scaled(interval: tuple[float, float], scale: float) -> tuple[float, float]:

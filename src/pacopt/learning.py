@@ -19,7 +19,7 @@ from pacopt.problems.base import AbstractProblem
 from pacopt.scores import AbstractScore
 from pacopt.splits import Split, refuse_repeats
 from pacopt.stages.asking import check_flag, checked_score, engine_and_split, recording, seeding_of
-from pacopt.stages.baselines import Baseline, opponents
+from pacopt.stages.baselines import TEXTBOOK, Baseline, compared_with, opponents
 from pacopt.stages.course import Course, expected_runs
 from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter
 from pacopt.stages.refusals import TrainingGuard, checked_seed
@@ -44,7 +44,7 @@ def learn(
     truncation: Truncation | None = None,
     claims: Sequence[AbstractClaim] = (),
     score: AbstractScore | None = None,
-    baseline: Baseline | Mapping[str, Any] | None = None,
+    baseline: Baseline | Mapping[str, Any] | str | None = TEXTBOOK,
     budget: AbstractClaim | Sequence[float] | None = None,
     objective: str = "risk",
     success: Predicate | None = None,
@@ -72,10 +72,10 @@ def learn(
     it is estimated on the prior split if it is not given. One that is given must not come from training instances: the
     ledger says that it is declared. `truncation` declares what a bound on the absolute loss needs. `claims` are made
     beside the standard ones, which then have smaller shares of the failure probability. `score` is what is averaged:
-    the ratio of final to initial loss unless it is `Rate()` or `Digits()`. Over a `baseline`, hyperparameters or a
-    `Baseline` or several of them by name, a gain is claimed. With a `budget`, parts of the start loss to be reached,
-    it is claimed how many instances reach them within how many steps. `objective` is the name of the claim whose number
-    is made as good as possible. With `racing`, hopeless
+    the ratio of final to initial loss unless it is `Rate()`, `Digits()` or `Effort(...)`. A gain is claimed over the
+    `baseline`: the textbook where there is one, hyperparameters, a `Baseline`, or several of these by name; None for no
+    gain. With a `budget`, parts of the start loss to be reached, it is claimed how many instances reach them within how
+    many steps. `objective` is the name of the claim whose number is made as good as possible. With `racing`, hopeless
     candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs of each instance are
     averaged; statements are then about a run with a fresh seed. Everything is determined by `seed`. In the directory
     `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped. On a
@@ -116,9 +116,9 @@ def learn(
         with course.stage("begin"):
             engine.seen(parts.train[:1])  # refuses what can be refused before anything runs
             refuse_repeats(parts, engine.seen)
-            stages.refuse_unreachable(wanted, 1.0)
             standard = engine.standard(parts.prior, curvature)
-            stages = stages.against(opponents(baseline, engine, parts, curvature)).aiming(objective)
+            stages = stages.against(opponents(baseline, engine, parts, standard, curvature)).aiming(objective)
+            stages.refuse_unreachable(wanted, 1.0)
         if curvature is not None and standard.curvature is None:
             raise EngineError(
                 f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",
@@ -149,9 +149,9 @@ def learn(
         heed()
         deployed = table.hyper(certificate.deployed.index)
         with course.stage("test"):
-            test, curves = evaluated(
-                stages.runner(design), compared(table, design, deployed, standard.hyper), parts.test
-            )
+            rows = compared(table, design, deployed, standard.hyper)
+            others = compared_with(stages.opponents, rows, engine)
+            test, curves = evaluated(stages.runner(design), rows, parts.test, others, design.score)
         about = {
             **table.provenance,
             "confidence": float(confidence),

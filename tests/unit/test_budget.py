@@ -23,7 +23,13 @@ TARGETS = (0.7, 0.4, 0.2)
 
 def learn(**options):
     parts = pacopt.split(LAW.sample(500, seed=1), prior=80, train=360, test=60, seed=2)
-    settings = {"steps": 30, "prior": QUICK, "curvature": LAW.curvature, "budget": Budget(TARGETS, part=0.6)} | options
+    settings = {
+        "steps": 30,
+        "prior": QUICK,
+        "curvature": LAW.curvature,
+        "budget": Budget(TARGETS, part=0.6),
+        "baseline": None,
+    } | options
     return pacopt.learn(LAW.problem, HeavyBall(), parts, **settings)
 
 

@@ -1,6 +1,7 @@
 """A gain over baselines goes from learn to certificate, run, audit and report, and nothing wrong is certified."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_hyperparameters_alone_are_a_baseline():
     ("baseline", "error", "words"),
     [
         (5, DesignError, "baseline is 5"),
-        ("textbook", DesignError, "Use pacopt.Baseline"),
+        ("mine", DesignError, 'Use "textbook"'),
         (Baseline({"step": 1.0}), CandidatesError, "step"),
         (Baseline({"step_size": np.nan, "momentum": 0.5}), CandidatesError, "nan"),
         (Baseline(steps=0), AlgorithmError, "steps is 0"),
@@ -224,3 +225,83 @@ def test_another_baseline_under_the_same_name_is_another_design(learned):
     assert other.certificate.design["gain"].over == learned.certificate.design["gain"].over
     assert other.certificate.design["gain"] != learned.certificate.design["gain"]
     assert other.certificate.design.hash != learned.certificate.design.hash
+
+
+def test_by_default_the_gain_is_over_the_textbook_where_there_is_one():
+    parts = pacopt.split(LAW.sample(500, seed=1), prior=80, train=360, test=60, seed=2)
+    usual = pacopt.learn(LAW.problem, HeavyBall(), parts, steps=20, prior=QUICK)
+    names = ("the textbook", "the textbook of GradientDescent", "the textbook of Nesterov")
+    assert usual.certificate.design["gain"].over == names
+    assert set(usual.table.baselines) == set(names)
+    assert [row.name for row in usual.comparison.rows] == ["learned", "standard", "prior median", *names[1:]]
+    other = usual.comparison[names[2]]
+    alone = pacopt.tabulate(
+        LAW.problem,
+        Nesterov(),
+        {k: [v] for k, v in Nesterov().standard(*usual_curvature(usual)).items()},
+        parts.test,
+        steps=20,
+    )
+    assert other.mean == pytest.approx(alone.safeguarded().mean())
+    assert other.described.startswith("Nesterov with ")
+    assert (
+        "gain"
+        not in pacopt.learn(LAW.problem, HeavyBall(), parts, steps=20, prior=QUICK, baseline=None).certificate.design
+    )
+    plain = pacopt.learn(LAW.problem, GradientDescent(), parts, steps=20, prior=QUICK)
+    assert plain.certificate.design["gain"].over == ("the textbook",)
+
+
+def usual_curvature(learned):
+    found = learned.origin.curvature
+    return found.mu, found.L
+
+
+def test_an_algorithm_without_a_textbook_makes_no_claim_of_a_gain():
+    class Fixed(pacopt.AbstractAlgorithm):
+        hyperparameters = {"step_size": pacopt.Interval(1e-6, 1e-3, log=True)}
+
+        def init(self, x, hyper, objective):
+            return x
+
+        def step(self, x, hyper, objective):
+            return x - hyper["step_size"] * objective.gradient(x)
+
+        def read(self, x):
+            return x
+
+    parts = pacopt.split(LAW.sample(100, seed=1), prior=30, train=60, test=10, seed=2)
+    assert "gain" not in pacopt.learn(LAW.problem, Fixed(), parts, steps=5, prior=QUICK).certificate.design
+
+
+def test_hyperparameters_that_were_learned_from_training_instances_are_no_baseline():
+    sample = LAW.sample(500, seed=1)
+    parts = pacopt.split(sample, prior=80, train=360, test=60, seed=2)
+    before = pacopt.learn(LAW.problem, HeavyBall(), parts, steps=20, prior=QUICK, baseline=None)
+    with pytest.raises(DesignError, match="was learned from 360 of the training instances"):
+        pacopt.learn(LAW.problem, HeavyBall(), parts, steps=20, prior=QUICK, baseline=before)
+    with pytest.raises(DesignError, match="'last year' was learned from"):
+        pacopt.learn(LAW.problem, HeavyBall(), parts, steps=20, prior=QUICK, baseline={"last year": before})
+    fresh = pacopt.split(LAW.sample(500, seed=9), prior=80, train=360, test=60, seed=2)
+    after = pacopt.learn(LAW.problem, HeavyBall(), fresh, steps=20, prior=QUICK, baseline={"last year": before})
+    assert after.certificate.design["gain"].over == ("last year",)
+    np.testing.assert_allclose(
+        after.table.baselines["last year"],
+        pacopt.tabulate(
+            LAW.problem, HeavyBall(), {k: [v] for k, v in before.hyper.items()}, fresh.train, steps=20
+        ).losses[0],
+        rtol=1e-6,
+    )
+
+
+def test_a_forged_baseline_shows_when_it_is_run_again(learned, tmp_path):
+    place = learned.save(tmp_path / "run")
+    assert pacopt.verify(place, rerun=1, seed=0).rerun >= 3 * 360
+    table = learned.table
+    forged = {name: 2 * row for name, row in table.baselines.items()}
+    certificate = certify(replace(table, baselines=forged), learned.certificate.design)
+    bad = replace(learned, certificate=certificate, table=certificate.table).save(tmp_path / "forged")
+    assert pacopt.verify(bad).passed
+    result = pacopt.verify(bad, rerun=1, seed=0)
+    assert not result.passed
+    assert "the baseline" in str(result)

@@ -447,8 +447,9 @@ def test_an_example_overwrites_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "score", "claims"),
     [
-        ('score = "digits"', pacopt.Digits, 3),
-        ("score = { digits = 8 }", pacopt.Digits, 3),
+        ('score = "digits"', pacopt.Digits, 5),
+        ('score = { digits = 8 }\nbaseline = "none"', pacopt.Digits, 3),
+        ("score = { effort = 0.9, cap = 4 }\nbudget = [0.95, 0.9]", pacopt.Effort, 6),
         ('score = "rate"\nbaseline = "textbook"', pacopt.Rate, 5),
         ("baseline = { step_size = 0.01, momentum = 0.1 }", pacopt.Ratio, 5),
     ],
@@ -468,9 +469,9 @@ def test_a_score_and_a_baseline_can_be_asked_for(folder, lines, score, claims):
         ('score = "steps"', '"ratio", "rate" or "digits"'),
         ("score = { digits = 0 }", "digits = 8"),
         ("score = 8", '"ratio", "rate" or "digits"'),
-        ('baseline = "mine"', '"textbook", or hyperparameters'),
-        ("baseline = {}", '"textbook", or hyperparameters'),
-        ("baseline = 3", '"textbook", or hyperparameters'),
+        ('baseline = "mine"', '"textbook", "none", or hyperparameters'),
+        ("baseline = {}", '"textbook", "none", or hyperparameters'),
+        ("baseline = 3", '"textbook", "none", or hyperparameters'),
     ],
 )
 def test_what_is_no_score_or_baseline_is_a_mistake_in_its_line(folder, line, words):

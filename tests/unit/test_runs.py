@@ -235,7 +235,7 @@ def test_one_forged_cell_of_the_deployed_row_is_always_found(run):
 def recertified(run, losses, **options):
     """A table with other losses, and everything that follows from it made to fit."""
     learned = Learned.load(run)
-    table = LossTable(losses, learned.table.start, learned.table.candidates, provenance=learned.table.provenance)
+    table = replace(learned.table, losses=losses)
     certificate = certify(table, learned.certificate.design)
     table.save(run / "table.npz")
     write_json(run / "certificate.json", certificate.to_dict())

@@ -95,6 +95,11 @@ class AbstractStandardHyper(eqx.Module):
     def standard(self, mu: float, L: float) -> dict[str, float]:
         """What theory recommends if all curvatures lie between mu and L."""
 
+    @property
+    def rivals(self) -> tuple["AbstractAlgorithm", ...]:
+        """Algorithms that one would take instead, with what theory recommends for them."""
+        return ()
+
 
 def checked_curvature(curvature: Any) -> tuple[float, float]:
     """(mu, L) as given by a user."""

@@ -6,6 +6,8 @@ from typing import ClassVar
 import jax
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, Hyper, check_curvature
+from pacopt.algorithms.gradient_descent import GradientDescent
+from pacopt.algorithms.nesterov import Nesterov
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Interval
 
@@ -32,6 +34,11 @@ class HeavyBall(AbstractAlgorithm, AbstractStandardHyper):
     def read(self, state: tuple[Point, Point]) -> Point:
         """The newer point."""
         return state[0]
+
+    @property
+    def rivals(self) -> tuple[AbstractAlgorithm, ...]:
+        """Gradient descent and Nesterov's method."""
+        return GradientDescent(), Nesterov()
 
     def standard(self, mu: float, L: float) -> dict[str, float]:
         """The best constant pair for quadratics (Polyak 1964)."""

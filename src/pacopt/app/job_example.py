@@ -21,7 +21,7 @@ min_success = 0.95                      # the success probability that is to be 
 # target_ratio = 1.0                    # a run succeeds if its final loss is at most this times its start loss
 # success = "{module}:solved"         # ... or if this function of the final point and the instance says so
 # score = "ratio"                       # what is averaged: "ratio", "rate" (per step), "digits", {{ effort = 0.1 }}
-# baseline = "textbook"                 # claims a gain over it; or over hyperparameters: {{ step_size = 0.1, ... }}
+# baseline = "textbook"                 # what a gain is claimed over: "none", or {{ step_size = 0.1, ... }}
 # budget = [0.1, 0.001]                 # claims how many reach these parts of their start within how many steps
 # objective = "risk"                    # the claim whose number is made as good as possible
 # quantile_level = 0.9                  # "at least 90 % of instances end at a ratio of at most ..."

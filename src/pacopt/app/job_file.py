@@ -74,7 +74,7 @@ def _targets(value: Any) -> bool:
 def _baseline(value: Any) -> bool:
     if isinstance(value, dict):
         return bool(value) and all(isinstance(each, str | bool) or _finite(each) for each in value.values())
-    return bool(value == "textbook")
+    return value in ("textbook", "none")
 
 
 def _counted(most: int) -> Callable[[Any], bool]:
@@ -99,7 +99,7 @@ TOP = {
         _score,
         "ratio",
     ),
-    "baseline": Key('"textbook", or hyperparameters: { step_size = 0.1 }', _baseline),
+    "baseline": Key('"textbook", "none", or hyperparameters: { step_size = 0.1 }', _baseline, "textbook"),
     "budget": Key("parts of the start loss, between 0 and 1: [0.1, 0.001]", _targets),
     "objective": Key('the name of a claim: "risk", "budget", "gain" for example', _text, "risk"),
     "success": Key('a text: "module:function", a function of the final point and the instance', _reference),

@@ -28,7 +28,6 @@ from pacopt.problems.base import AbstractProblem
 from pacopt.scores import ALL as SCORES
 from pacopt.scores import AbstractScore, Digits, Effort
 from pacopt.splits import Split
-from pacopt.stages.baselines import Baseline
 from pacopt.support.arrays import digest
 from pacopt.support.progress import StageProgress
 
@@ -97,7 +96,7 @@ class Prepared:
                 dtype=None if top["precision"] is None else np.dtype(top["precision"]),
                 prior=self.prior,
                 score=_score(top["score"]),
-                baseline=Baseline() if top["baseline"] == "textbook" else top["baseline"],
+                baseline=None if top["baseline"] == "none" else top["baseline"],
                 truncation=self.truncation,
                 checkpoint=checkpoint,
                 progress=progress,

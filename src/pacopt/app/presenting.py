@@ -139,7 +139,7 @@ def _compared(comparison: "Comparison") -> Table:
             f"{row.failures}",
             f"{row.worst:.3g}",
         )
-        view.add_row(row.name, *numbers)
+        view.add_row(row.name.removeprefix("the textbook of "), *numbers)
     return view
 
 
@@ -165,4 +165,4 @@ def _budget(learned: "Learned") -> list[RenderableType]:
 
 def _hyper(comparison: "Comparison") -> list[str]:
     """The hyperparameters of each row, which a table of this width cannot hold."""
-    return [f"{row.name}: {named(row.hyper)}" for row in comparison.rows]
+    return [f"{row.name}: {row.described or named(row.hyper)}" for row in comparison.rows]

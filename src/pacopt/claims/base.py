@@ -78,6 +78,8 @@ class AbstractClaim(ABC):
     explaining: ClassVar[tuple[str, ...]] = ()
     #: Whether it is said before the others: what people ask first.
     leading: ClassVar[bool] = False
+    #: What is said where it has no number.
+    missing: ClassVar[str] = "no finite bound"
     #: Whether its number is a value of the score, which a chart can show among the scores of runs.
     scored: ClassVar[bool] = False
 

@@ -41,6 +41,7 @@ class Budget(AbstractClaim):
     weights: tuple[float, ...] = ()
 
     name: ClassVar = "budget"
+    missing: ClassVar = "none shown"
 
     def __post_init__(self) -> None:
         """Refuse what are no targets, no part and no weights."""
@@ -130,7 +131,7 @@ class Budget(AbstractClaim):
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """The number of steps."""
-        shown = "none shown" if value is None else f"≤ {up(value)} {_unit(subject)}"
+        shown = self.missing if value is None else f"≤ {up(value)} {_unit(subject)}"
         return Highlight(f"budget for {_named(self.targets[-1])}", shown, self.sentence(value, subject))
 
 

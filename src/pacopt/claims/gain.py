@@ -38,6 +38,7 @@ class Gain(Over, AbstractClaim):
     described: tuple[str, ...] = ()
 
     name: ClassVar = "gain"
+    missing: ClassVar = "none shown"
     at_least: ClassVar = True
     leading: ClassVar = True
 
@@ -83,7 +84,7 @@ class Gain(Over, AbstractClaim):
             return f"No gain over {self.over[0]} could be shown with these instances."
         if isinstance(subject.score, Digits):
             return f"On average it gains at least {down(value)} digits more than {self.over[0]}{both}."
-        return f"On average its {what} is at least {down(value)} times smaller than that of {self.over[0]}{both}."
+        return f"Its mean {what} is at least {down(value)} times smaller than that of {self.over[0]}{both}."
 
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
         """The other baselines, and what all of them are."""
@@ -99,8 +100,11 @@ class Gain(Over, AbstractClaim):
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """A factor."""
         unit = "digits" if isinstance(design.score, Digits) else "times"
-        shown = "none shown" if value is None else f"≥ {down(value)} {unit}"
-        return Highlight(f"gain over {self.over[0]}", shown, self.sentence(value, subject))
+        if value is None:
+            return Highlight(f"gain over {self.over[0]}", self.missing, self.sentence(value, subject))
+        what = "More digits on average" if unit == "digits" else f"A smaller mean {subject.score.noun}"
+        both = ", both with the safeguard" if subject.relative else ""
+        return Highlight(f"gain over {self.over[0]}", f"≥ {down(value)} {unit}", f"{what}{both}.")
 
     def heading(self, design: "Design") -> str:
         """Over what."""

@@ -29,6 +29,7 @@ class Win(Over, AbstractClaim):
     described: tuple[str, ...] = ()
 
     name: ClassVar = "win"
+    missing: ClassVar = "none shown"
     at_least: ClassVar = True
     leading: ClassVar = True
 
@@ -60,6 +61,10 @@ class Win(Over, AbstractClaim):
         score, part = subject.score, percent(down(value))
         return f"It {score.wins} {self.over[0]}{score.aside} on at least {part} of {subject.drawn}."
 
+    def shown(self, value: float | None) -> str:
+        """In per cent."""
+        return self.missing if value is None else percent(down(value))
+
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
         """The other baselines."""
         said = [f"{each} on {percent(down(values[key_of(self.name, each)]))}" for each in self.over[1:]]
@@ -67,8 +72,9 @@ class Win(Over, AbstractClaim):
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """In per cent."""
-        shown = "none shown" if not value else f"≥ {percent(down(value))}"
-        return Highlight(f"better than {self.over[0]}", shown, self.sentence(value, subject))
+        shown = self.missing if not value else f"≥ {percent(down(value))}"
+        caption = f"The part of new {subject.drawn} on which it {subject.score.wins} it{subject.score.aside}."
+        return Highlight(f"better than {self.over[0]}", shown, caption)
 
     def heading(self, design: "Design") -> str:
         """Below what."""

@@ -118,6 +118,11 @@ class AbstractEngine(ABC):
         """What theory recommends for instances like those of the prior split."""
         return Standard()
 
+    @property
+    def rivals(self) -> tuple[Any, ...]:
+        """Algorithms whose textbook is compared with as well."""
+        return ()
+
     @abstractmethod
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a run keeps of the engine, so that it can be made again: plain values, and arrays."""

@@ -116,8 +116,8 @@ def noticed(delay: Delay) -> str:
 
 def caution(guesses: Guesses) -> str:
     """What all of this rests on."""
-    more = [*(["a budget"] if guesses.targets is not None else []), *(["a gain"] if guesses.compared else [])]
-    certificate = f"certificate of learn with {' and '.join(more)}" if more else "default certificate of learn"
+    budget = " and a budget" if guesses.targets is not None else ""
+    certificate = f"default certificate of learn, with a gain over a baseline{budget}"
     exact = "success and budget are" if guesses.targets is not None else "success are"
     predicted = "on the ratio and gains" if guesses.compared else "on the ratio"
     return (

@@ -12,8 +12,8 @@ from pacopt.planning.sizes import check_probability, check_rate
 class Guesses:
     """Mean and variation of the ratios, and the parts of the runs that fail or come late.
 
-    `targets` is the number of targets of a budget, and `compared` what is guessed of a baseline; None if no budget, or
-    no gain, is to be claimed. Each is a claim more, and leaves less of the failure probability to the others.
+    `targets` is the number of targets of a budget, None if none is to be claimed, which leaves less of the failure
+    probability to the others; `compared` is what is guessed of a baseline, None if nobody asks how large a gain is.
     """
 
     confidence: float
@@ -34,8 +34,11 @@ class Guesses:
 
     @property
     def left(self) -> float:
-        """The confidence of the standard claims alone, once the others have their shares."""
-        more = (0.0 if self.targets is None else BUDGET) + (0.0 if self.compared is None else GAIN + WIN)
+        """The confidence of the standard claims alone, once the others have their shares.
+
+        A gain and a win are claimed by default; where there is no baseline, a plan is a little too cautious.
+        """
+        more = (0.0 if self.targets is None else BUDGET) + GAIN + WIN
         return 1 - (1 - self.confidence) / (1 + more)
 
     @property

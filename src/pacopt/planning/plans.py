@@ -101,8 +101,8 @@ def make_plan(
 ) -> Plan:
     """What so many instances can claim, how many the claims need, or whether the one is enough for the other.
 
-    A budget or a gain is a claim more, and leaves less of the failure probability to the others. A budget is asked for
-    by `within`, `late_rate` or `targets`, a gain by `gain` or `factor`.
+    A budget is a claim more, and leaves less of the failure probability to the others. It is asked for by `within`,
+    `late_rate` or `targets`, and the size of a gain by `gain` or `factor`.
     """
     budget = within is not None or targets is not None or late_rate != 0
     compared = None

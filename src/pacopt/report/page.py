@@ -32,7 +32,7 @@ def report_html(learned: Reportable | Certificate) -> str:
     from pacopt.report.sections.curves import curves_figure
     from pacopt.report.sections.histogram import histogram_figure
     from pacopt.report.sections.measured import measured_of
-    from pacopt.report.sections.origin import chosen_values, not_claimed, origin, recomputed, textbook, title_of
+    from pacopt.report.sections.origin import chosen_values, not_claimed, origin, recomputed, title_of
     from pacopt.report.sections.posterior import posterior_figure
     from pacopt.report.sections.summary import summary_of
     from pacopt.report.sections.use import use_of
@@ -60,7 +60,6 @@ def report_html(learned: Reportable | Certificate) -> str:
         measured=measured_of(source),
         use=use_of(source),
         chosen=chosen(certificate),
-        textbook=textbook(source),
         figures=figures,
         choices=choices,
         not_claimed=not_claimed(source),

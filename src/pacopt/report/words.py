@@ -26,7 +26,7 @@ def estimate(value: float, digits: int = 4) -> str:
 
 def certified(claim: AbstractClaim, value: float | None) -> str:
     """A certified number, rounded to the safe side."""
-    return "no finite bound" if value is None or not np.isfinite(value) else claim.shown(value)
+    return claim.missing if value is None or not np.isfinite(value) else claim.shown(value)
 
 
 def noun(claim: AbstractClaim, design: Design) -> str:

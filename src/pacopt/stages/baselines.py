@@ -7,26 +7,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.engines.base import AbstractEngine
+from pacopt.engines.base import AbstractEngine, Standard
+from pacopt.engines.description import described
 from pacopt.engines.store import Checkpoint
 from pacopt.errors import DesignError
 from pacopt.instances import Instances
+from pacopt.scores import AbstractScore
+from pacopt.sources import Sources
 from pacopt.splits import Split
-from pacopt.support.values import exact, named
+from pacopt.support.values import exact, named, same_hyper
+
+#: The default: the textbook of the algorithm, where there is one.
+TEXTBOOK = "textbook"
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """Hyperparameters to be compared with, of the algorithm that is learned or of another one.
 
-    Without `hyper` they are what the textbook recommends for the curvature of the prior split. Another `algorithm` may
-    have its own number of `steps`.
+    Without `hyper` they are what the textbook recommends for the curvature of the prior split. `hyper` may also be what
+    was learned before, on other instances. Another `algorithm` may have its own number of `steps`.
 
     >>> from pacopt import Nesterov
     >>> textbook, other = Baseline(), Baseline(algorithm=Nesterov(), steps=25)
     """
 
-    hyper: Mapping[str, Any] | None = None
+    hyper: Any = None
     algorithm: AbstractAlgorithm | None = None
     steps: int | None = None
 
@@ -44,40 +50,70 @@ class Opponent(NamedTuple):
         return f"{kind} with {named(self.hyper, exact)}{steps}"
 
     def described(self) -> dict[str, Any]:
-        """A JSON value that says what it is."""
-        return {"hyper": named(self.hyper, exact), "steps": self.engine.steps, "name": self.name}
+        """A JSON value that says what it is; with it a baseline whose hyperparameters are numbers can be run again."""
+        algorithm = getattr(self.engine, "algorithm", None)
+        numbers = {name: np.asarray(value) for name, value in self.hyper.items()}
+        plain = all(value.ndim == 0 and value.dtype.kind in "biufU" for value in numbers.values())
+        return {
+            "algorithm": None if algorithm is None else described(algorithm),
+            "hyper": {name: value.item() for name, value in numbers.items()} if plain else None,
+            "steps": self.engine.steps,
+            "text": str(self),
+        }
 
-    def losses(self, engine: AbstractEngine, train: Instances, store: Checkpoint | None) -> np.ndarray:
-        """Its final losses on the training instances, as this engine runs it."""
-        found = engine.table({name: np.asarray([value]) for name, value in self.hyper.items()}, train, None, store)
-        losses: np.ndarray = found.losses[0]
-        return losses
+    def losses(self, score: AbstractScore, instances: Instances, store: Checkpoint | None = None) -> np.ndarray:
+        """What its runs on these instances come to; infinite for one that failed."""
+        candidates = {name: np.asarray([value]) for name, value in self.hyper.items()}
+        losses = score.runs(self.engine).table(candidates, instances, None, store).losses[0]
+        return np.where(np.isfinite(losses), losses, np.inf)
 
 
 def opponents(
-    given: Any, engine: AbstractEngine, parts: Split, curvature: tuple[float, float] | None
+    given: Any, engine: AbstractEngine, parts: Split, standard: Standard, curvature: tuple[float, float] | None
 ) -> tuple[Opponent, ...]:
-    """The baselines that were asked for, by name, in their order."""
+    """The baselines that were asked for, by name, in their order; by default the textbook, if there is one."""
     if given is None:
         return ()
-    several = isinstance(given, Mapping) and any(isinstance(each, Baseline | Mapping) for each in given.values())
+    if isinstance(given, str) and given == TEXTBOOK:
+        if standard.hyper is None:
+            return ()
+        beside = {f"{i}": Baseline(algorithm=other) for i, other in enumerate(engine.rivals)}
+        others = [_opponent("", each, engine, parts, standard.curvature) for each in beside.values()]
+        return Opponent("the textbook", engine, standard.hyper), *others
+    several = isinstance(given, Mapping) and any(
+        isinstance(each, Baseline | Mapping) or _learned(each) for each in given.values()
+    )
     asked = dict(given) if several else {"": given}
     return tuple(_opponent(name, each, engine, parts, curvature) for name, each in asked.items())
+
+
+def compared_with(
+    opponents: tuple[Opponent, ...], rows: Mapping[str, Mapping[str, Any]], engine: AbstractEngine
+) -> tuple[Opponent, ...]:
+    """The baselines that are none of the rows that are compared anyway."""
+    return tuple(
+        each
+        for each in opponents
+        if each.engine is not engine or not any(same_hyper(dict(row), each.hyper) for row in rows.values())
+    )
 
 
 def _opponent(
     name: str, given: Any, engine: AbstractEngine, parts: Split, curvature: tuple[float, float] | None
 ) -> Opponent:
-    baseline = Baseline(given) if isinstance(given, Mapping) else given
+    baseline = Baseline(given) if isinstance(given, Mapping) or _learned(given) else given
     if not isinstance(baseline, Baseline):
         raise DesignError(
             f"baseline is {given!r}.",
             "It is hyperparameters, a Baseline, or several of these by name.",
             "",
-            'Use pacopt.Baseline() for the textbook, or {"step_size": 0.1}.',
+            'Use "textbook", {"step_size": 0.1}, or None for no gain.',
         )
     runs = _engine(baseline, engine)
     hyper, textbook = baseline.hyper, baseline.hyper is None
+    if _learned(hyper):
+        _refuse_fitted(name, hyper, parts)
+        hyper = hyper.hyper
     if hyper is None:
         hyper = runs.standard(parts.prior, curvature).hyper
     if hyper is None:
@@ -90,6 +126,26 @@ def _opponent(
     runs.check({key: np.asarray([value]) for key, value in hyper.items()}, parts.train)
     kind = "" if baseline.algorithm is None else f" of {type(baseline.algorithm).__name__}"
     return Opponent(name or (f"the textbook{kind}" if textbook else f"the baseline{kind}"), runs, hyper)
+
+
+def _learned(value: Any) -> bool:
+    """Whether it is what `learn` returned: hyperparameters with a certificate and a table."""
+    return all(hasattr(value, name) for name in ("hyper", "certificate", "table"))
+
+
+def _refuse_fitted(name: str, learned: Any, parts: Split) -> None:
+    """Refuse hyperparameters that were learned from some of the training instances."""
+    marks = () if learned.table.fingerprints is None else Sources.of_instances(learned.table.fingerprints).instances
+    sources = learned.certificate.design.sources
+    known = {*marks, *(() if sources is None else sources.instances)}
+    shared = known & set(Sources.of_instances(parts.train.fingerprints).instances)
+    if shared and not parts.allow_duplicates:
+        raise DesignError(
+            f"The baseline {name or 'given'!r} was learned from {len(shared)} of the training instances.",
+            "A baseline is fixed before training instances are seen.",
+            "What was fitted to them does better there than on new ones, and a gain over it would not hold.",
+            "Learn it from other instances, or take them out of the training split.",
+        )
 
 
 def _engine(baseline: Baseline, engine: AbstractEngine) -> AbstractEngine:

@@ -1,6 +1,6 @@
 """What the learned hyperparameters are compared with, and how they do on the test split."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from pacopt.engines.base import AbstractEngine
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
-from pacopt.scores import AbstractScore
+from pacopt.scores import AbstractScore, Ratio
+from pacopt.stages.baselines import Opponent
 from pacopt.stages.refusals import named
 from pacopt.support.values import same_hyper
 
@@ -48,9 +49,16 @@ def compared(
 
 
 def evaluated(
-    engine: AbstractEngine, rows: Mapping[str, Mapping[str, Any]], test: Instances
+    engine: AbstractEngine,
+    rows: Mapping[str, Mapping[str, Any]],
+    test: Instances,
+    others: Sequence[Opponent] = (),
+    score: AbstractScore | None = None,
 ) -> tuple[LossTable | None, Curves | None]:
-    """Each row on the test split, and its losses on the way, where the engine sees them; nothing without a split."""
+    """Each row on the test split, and its losses on the way, where the engine sees them; nothing without a split.
+
+    Baselines that are no rows stand beside them.
+    """
     if not len(test):
         return None, None
     candidates = _side_by_side(rows.values())
@@ -58,7 +66,9 @@ def evaluated(
     with named("test"):
         found = engine.curves(candidates, test, at)
         table, losses = (engine.table(candidates, test), None) if found is None else found
-    table = replace(table, provenance={**table.provenance, "rows": list(rows)})
+        beside = {each.name: each.losses(score or Ratio(), test) for each in others}
+    about = {"rows": list(rows), "baselines": {each.name: each.described() for each in others}}
+    table = replace(table, provenance={**table.provenance, **about}, baselines=beside)
     return table, None if losses is None else Curves.of(tuple(rows), at, losses, table)
 
 

@@ -156,8 +156,7 @@ class Stages:
         for each in self.opponents:
             row = number_of(table, each.hyper) if each.engine is self.engine else None
             known = row is not None and (table.missing is None or not table.missing[row].any())
-            runner = design.score.runs(each.engine)
-            losses = table.losses[row] if known else each.losses(runner, self.split.train, self.store)
+            losses = table.losses[row] if known else each.losses(design.score, self.split.train, self.store)
             found[each.name] = np.where(np.isfinite(losses), losses, np.inf)
         return found
 

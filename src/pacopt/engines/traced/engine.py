@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, AbstractStochasticAlgorithm
 from pacopt.engines.base import AbstractEngine, Candidates, Metric, Predicate, Standard
 from pacopt.engines.description import candidates_hash, stored
 from pacopt.engines.solution import Solution
@@ -150,6 +150,11 @@ class Traced(AbstractEngine):
     def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
         """What theory recommends for the curvature, which is estimated on the prior split unless it is given."""
         return standard_of(self.problem, self.algorithm, curvature, prior, self.precision)
+
+    @property
+    def rivals(self) -> tuple[Any, ...]:
+        """Those of the algorithm, if it has a textbook."""
+        return self.algorithm.rivals if isinstance(self.algorithm, AbstractStandardHyper) else ()
 
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Classes and fields of the problem and of the algorithm."""

@@ -40,7 +40,7 @@ def measured_of(source: Reported) -> Measured | None:
     if comparison is None:
         return None
     lines = tuple(
-        Line(row.name, "textbook" if row.name == "standard" else row.name, tuple(_cells(row, comparison).values()))
+        Line(row.name, _row_name(row), tuple(_cells(row, comparison).values()))
         for row in comparison.rows
         if row.name != "prior median"
     )
@@ -51,7 +51,7 @@ def measured_of(source: Reported) -> Measured | None:
 
 def _cells(row: Row, comparison: Comparison) -> dict[str, str]:
     """The numbers of a row by their headings."""
-    part = row.values.get(REQUIRED)
+    part = comparison.rows[0].values.get(REQUIRED)
     return {
         "mean": estimate(row.mean),
         f"95{PERCENT} interval": between(row.interval),
@@ -59,6 +59,10 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, str]:
         comparison.failing: str(row.failures),
         "worst": estimate(row.worst, 3),
     }
+
+
+def _row_name(row: Row) -> str:
+    return "textbook" if row.name == "standard" else row.name.removeprefix("the ")
 
 
 def _chance(row: Row) -> str:

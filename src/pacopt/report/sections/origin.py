@@ -60,13 +60,16 @@ def recomputed(source: Reported) -> str:
     return f"{text}, but for {', '.join(own)}, whose formula is the user's own" if own else text
 
 
-def textbook(source: Reported) -> str:
-    """Which textbook's hyperparameters those are that the learned ones are compared with."""
+def _baselines(source: Reported) -> tuple[str, ...]:
+    """What the learned hyperparameters are compared with."""
     comparison, curvature = source.comparison, _curvature(source.origin.curvature)
-    if comparison is None or "standard" not in comparison or not curvature:
-        return ""
-    hyper = hyper_text(comparison["standard"].hyper)
-    return f"Textbook: {hyper}, recommended for curvatures from mu to L, with {curvature}."
+    if comparison is None:
+        return ()
+    lines = [f"{row.name}: {row.described}" for row in comparison.rows if row.described]
+    if "standard" in comparison and curvature:
+        hyper = hyper_text(comparison["standard"].hyper)
+        lines.insert(0, f"textbook: {hyper}, recommended for curvatures from mu to L")
+    return tuple(lines)
 
 
 def _curvature(curvature: Curvature | None) -> str:
@@ -81,6 +84,7 @@ def origin(source: Reported) -> tuple[tuple[str, tuple[str, ...]], ...]:
     c, stored = source.certificate, source.certificate.to_dict()
     ours = source.learned or source.origin.algorithm is not None
     entries = _known(source.origin) if ours else _written(source.provenance)
+    entries += [("compared with", _baselines(source))]
     hashes = [("certificate", (stored["hash"],)), ("design", (stored["design_hash"],)), ("table", (c.table_hash,))]
     return tuple((name, values) for name, values in [*entries, *hashes] if any(values))
 
