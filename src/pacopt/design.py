@@ -10,7 +10,7 @@ from pacopt.aliases import with_earlier_attributes
 from pacopt.bounds.absolute import Truncation
 from pacopt.bounds.grids import Grid
 from pacopt.bounds.informed import FAVOURITE, best_fraction, informed_grid, informed_weights, tempered
-from pacopt.claims import ALL, AbstractClaim, Shares, claim_from_dict, standard_claims
+from pacopt.claims import ALL, AbstractClaim, Shares, claim_from_dict, compared_claims, standard_claims
 from pacopt.claims.checking import check_name, check_shares, settled
 from pacopt.claims.standard import adjusted
 from pacopt.errors import DesignError
@@ -117,8 +117,11 @@ class Design:
 
     @staticmethod
     def uniform(table: LossTable, **options: Any) -> "Design":
-        """Equal weights on the candidates of a table, which must have been chosen without its instances."""
-        return Design(DiscreteMeasure.uniform(table.candidates), **options)
+        """Equal weights on the candidates of a table, which must have been chosen without its instances.
+
+        Over baselines that stand in the table a gain is claimed, unless claims or shares are given.
+        """
+        return Design(DiscreteMeasure.uniform(table.candidates), **_over_baselines(table, options))
 
     @staticmethod
     def informed(prior_table: LossTable, *, train: int, epsilon: float = 0.01, **options: Any) -> "Design":
@@ -131,7 +134,7 @@ class Design:
         `benchmarks/tightness.py` measures it. The design remembers the columns of that table, and `certify` refuses a
         training table that has one of them.
         """
-        draft = Design(DiscreteMeasure.uniform(prior_table.candidates), **options)
+        draft = Design(DiscreteMeasure.uniform(prior_table.candidates), **_over_baselines(prior_table, options))
         z = draft.score.of(prior_table)
         favourite = int(z.mean(axis=1).argmin())
         price = np.log(1 / (FAVOURITE * epsilon * draft.objective.share))
@@ -185,6 +188,16 @@ class Design:
     def hash(self) -> str:
         """A hash of everything that was fixed."""
         return digest(self.to_dict())
+
+
+def _over_baselines(table: LossTable, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a design, with claims of a gain over the baselines of a table."""
+    if not table.baselines or options.get("claims") is not None or options.get("shares") is not None:
+        return options
+    level, truncation = options.get("quantile_level"), options.get("truncation")
+    made = standard_claims(quantile_level=0.9 if level is None else level, truncation=truncation)
+    rest = {name: value for name, value in options.items() if name not in ("quantile_level", "truncation", "claims")}
+    return rest | {"claims": compared_claims(made, tuple(table.baselines))}
 
 
 def check_target_ratio(target_ratio: Any) -> None:

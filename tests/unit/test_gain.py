@@ -305,3 +305,18 @@ def test_a_forged_baseline_shows_when_it_is_run_again(learned, tmp_path):
     result = pacopt.verify(bad, rerun=1, seed=0)
     assert not result.passed
     assert "the baseline" in str(result)
+
+
+def test_over_the_baselines_of_a_table_of_ones_own_a_gain_is_claimed_by_default():
+    rng = np.random.default_rng(0)
+    losses, start = rng.uniform(0, 0.1, (3, 400)), np.ones(400)
+    table = LossTable(losses, start, baselines={"default": np.full(400, 0.5)})
+    certificate = certify(table)
+    assert [claim.name for claim in certificate.design.claims] == ["risk", "success", "quantile", "gain", "win"]
+    assert 5 < certificate.deployed.gain < certificate.deployed.gain_measured
+    assert audit(certificate.to_dict(), table).passed
+    informed = Design.informed(table, train=400, quantile_level=0.8)
+    assert informed["quantile"].level == 0.8
+    assert "gain" in informed
+    assert "gain" not in Design.uniform(table, shares=pacopt.Shares())
+    assert "gain" not in Design.uniform(table, claims=standard_claims())

@@ -162,3 +162,18 @@ def test_where_a_success_cannot_be_attained_the_split_does_not_lower_what_can():
     plan = make_plan(instances=300, success=0.999)
     assert not plan.possible
     assert plan.split == recommended_split(300)
+
+
+def test_a_plan_speaks_in_the_unit_of_the_score():
+    """Twenty of fifty steps are a mean of 0.4 of what a score can be."""
+    steps = make_plan(instances=1400, mean=20, risk=22, top=50, unit="steps")
+    ratio = make_plan(instances=1400, mean=0.4, risk=0.44)
+    assert [size.risk for size in steps.risks] == [size.risk for size in ratio.risks]
+    assert steps.needed_train == ratio.needed_train
+    text = " ".join(steps.answers + steps.limits)
+    assert "A mean of 22 steps needs" in text
+    assert "steps on a mean of 20 steps" in text
+    assert "ratio" not in text
+    for wrong in ({"top": 0}, {"top": np.inf}, {"unit": 3}):
+        with pytest.raises(DesignError):
+            make_plan(instances=1400, **wrong)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+import pacopt
 from pacopt.errors import DesignError
 from pacopt.planning.budgets import budget_level, certifiable_budget, needed_for_budget
 from pacopt.planning.plans import make_plan
@@ -104,3 +105,15 @@ def test_with_a_budget_the_other_claims_have_less():
 def test_what_is_no_budget_is_refused(wrong, named):
     with pytest.raises(DesignError, match=named):
         make_plan(**wrong)
+
+
+def test_what_is_planned_is_what_the_claim_certifies():
+    """A favourite with half of the weight, three targets, four late runs in a thousand."""
+    targets, candidates = (0.5, 0.1, 0.01), {"name": np.array(["favourite", "other"])}
+    late = np.where(np.arange(1000) < 4, np.inf, 7.0)
+    times = {target: np.stack([late, late]) for target in targets}
+    table = pacopt.LossTable(np.full((2, 1000), 0.001), np.ones(1000), candidates, times=times)
+    claims = pacopt.claims.claims_with(pacopt.claims.standard_claims(), (), targets)
+    design = pacopt.Design(pacopt.DiscreteMeasure.of(candidates, [0.5, 0.5]), claims=claims)
+    certified = pacopt.certify(table, design).budget.probability(10, 0.01)
+    assert certifiable_budget(1000, 1 - 0.01 / 1.2, 0.004, targets=3) == pytest.approx(certified, rel=1e-9)

@@ -46,6 +46,10 @@ def plan(
     ] = None,
     correlation: Annotated[float, typer.Option(help="Between the scores of both, as you guess it.")] = 0.0,
     every: Annotated[float, typer.Option(help="Instances to a false alarm, on average.")] = 100_000.0,
+    top: Annotated[
+        float, typer.Option(help="What --mean, --risk and --rise can be at most: a cap of steps, say.")
+    ] = 1.0,
+    unit: Annotated[str, typer.Option(help="The unit of these.", show_default="of a ratio, none")] = "",
     json: Json = False,
 ) -> None:
     """Before running anything: what so many instances can claim, how many a claim needs, and what none can show.
@@ -75,6 +79,8 @@ def plan(
         baseline_variation=baseline_variation,
         correlation=correlation,
         every=every,
+        top=top,
+        unit=unit,
     )
     output = Output(json)
     output.say(*plan_view(found))

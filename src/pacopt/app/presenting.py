@@ -66,10 +66,15 @@ def plan_view(plan: Plan) -> list[RenderableType]:
         [(f"{level.success!r}", *(f"{count:,}" for count in level.train)) for level in plan.levels],
     )
     tightness = _table(
-        f"Bound on a mean ratio of {plan.mean!r} to be expected, coefficient of variation {plan.variation!r}",
+        f"Bound on a {plan.unit.mean(plan.mean)} to be expected, coefficient of variation {plan.variation!r}",
         (INSTANCES, "bound", "bound / mean", "of any method"),
         [
-            (f"{size.train:,}", up(size.risk), f"{size.risk / plan.mean:.4g}", f"≥ {down(size.floor / plan.mean)}")
+            (
+                f"{size.train:,}",
+                up(size.risk * plan.unit.top),
+                f"{size.risk / plan.mean:.4g}",
+                f"≥ {down(size.floor / plan.mean)}",
+            )
             for size in plan.risks
         ],
     )

@@ -6,9 +6,10 @@ from pacopt.errors import DesignError
 from pacopt.planning.budgets import certifiable_budget, needed_for_budget
 from pacopt.planning.delays import BEFORE, LONGEST, Delay, delay_of_drop, delay_of_rise
 from pacopt.planning.floors import fewest_for_gain, fewest_for_risk, largest_gain, least_risk, unseen
-from pacopt.planning.gains import LIKELY, Compared, needed_for_gain, predicted_gain
+from pacopt.planning.gains import LIKELY, needed_for_gain, predicted_gain
 from pacopt.planning.guesses import Guesses
 from pacopt.planning.sizes import certifiable_success, needed_for_risk, needed_for_success, predicted_risk
+from pacopt.planning.units import Unit
 from pacopt.support.rounding import down, up
 from pacopt.support.sizes import CEILING
 
@@ -25,14 +26,14 @@ def needs(
     guesses: Guesses, success: float | None, risk: float | None, within: float | None, gain: float | None
 ) -> list[Need]:
     """What each wish needs."""
-    found, compared = [], guesses.compared
+    found, compared, unit = [], guesses.compared, guesses.unit
     if success is not None:
         train = needed_for_success(success, guesses.left, guesses.failure_rate)
         found.append(_need(f"A success probability of {success!r}", train, _failing(guesses)))
     if risk is not None:
         train = needed_for_risk(risk, guesses.mean, guesses.variation, guesses.left)
         least = fewest_for_risk(risk, guesses.mean, guesses.risk_epsilon)
-        found.append(_need(f"A mean ratio of {risk!r}", train, f"if it truly is {guesses.mean!r}", least))
+        found.append(_need(f"A {unit.mean(risk)}", train, f"if it truly is {unit.shown(guesses.mean)}", least))
     if within is not None:
         train = needed_for_budget(within, guesses.left, guesses.late_rate, guesses.targets or 1)
         claim = f"That {within!r} of all instances stay within the budget"
@@ -41,7 +42,7 @@ def needs(
         train, even = (needed_for_gain(gain, compared, guesses.left, chance) for chance in (LIKELY, 0.5))
         least = fewest_for_gain(gain, compared.factor, compared.mean, guesses.gain_epsilon)
         half = "" if even is None or even > CEILING else f" to show in nine of ten cases, {even:,} in half of them"
-        found.append(_need(f"A gain of {gain:g}", train, f"{_truly(compared)}", least, half))
+        found.append(_need(f"A gain of {gain:g}", train, f"{_truly(guesses)}", least, half))
     return found
 
 
@@ -52,7 +53,7 @@ def expected(guesses: Guesses, train: int) -> str:
     risk = predicted_risk(mean, guesses.variation, train, guesses.left)
     parts = [
         f"success with probability at least {down(certified)} {_failing(guesses)}",
-        f"a bound of about {up(risk, 3)} on a mean ratio of {mean!r}",
+        f"a bound of about {guesses.unit.shown(float(up(risk, 3)), 3)} on a {guesses.unit.mean(mean)}",
     ]
     if guesses.targets is not None:
         within = certifiable_budget(train, guesses.left, guesses.late_rate, guesses.targets)
@@ -60,7 +61,7 @@ def expected(guesses: Guesses, train: int) -> str:
     if compared is not None:
         gain = predicted_gain(compared, train, guesses.left)
         shown = "no gain" if gain is None else f"a gain of about {down(gain, 3)}"
-        parts.append(f"{shown} {_truly(compared)}")
+        parts.append(f"{shown} {_truly(guesses)}")
     return "; ".join(parts)
 
 
@@ -70,19 +71,18 @@ def never_shown(guesses: Guesses, train: int) -> tuple[str, ...]:
     if rate == 0:
         return ()
     least = least_risk(guesses.mean, train, guesses.risk_epsilon)
+    bound = guesses.unit.shown(float(down(least)), 4)
     said = [
         f"What {train:,} training instances can never show: that there are no catastrophes. One (a score of 1) that "
         f"happens on an instance in {round(1 / unseen(train, 0.25)):,} is absent from half of all such samples, and "
         f"one that happens on an instance in {round(1 / rate):,} from {100 * missed:.2g} % of them, more often than "
-        f"the claim may be wrong. So no method can exclude it: on a mean ratio of {guesses.mean!r}, half of the "
-        f"bounds of any valid method are at least {down(least)}, which is {down(least / guesses.mean)} times as much."
+        f"the claim may be wrong. So no method can exclude it: on a {guesses.unit.mean(guesses.mean)}, half of "
+        f"the bounds of any valid method are at least {bound}, which is {down(least / guesses.mean)} times as much."
     ]
     if guesses.compared is not None and guesses.gain_epsilon < 0.5:
         most = largest_gain(guesses.compared.factor, guesses.mean, train, guesses.gain_epsilon)
         none = " So a gain shows by luck, if at all." if most <= 1 else ""
-        said.append(
-            f"Likewise half of the gains that it claims are at most {up(most)}, {_truly(guesses.compared)}.{none}"
-        )
+        said.append(f"Likewise half of the gains that it claims are at most {up(most)}, {_truly(guesses)}.{none}")
     return tuple(said)
 
 
@@ -98,11 +98,12 @@ def delays(
     return tuple(found)
 
 
-def noticed(delay: Delay) -> str:
+def noticed(delay: Delay, unit: Unit) -> str:
     """A delay in words."""
+    mean = "mean ratio" if unit == Unit() else "mean"
     change = {
         "success": f"A success probability that drops from {delay.certified:.4g} to {delay.becomes!r}",
-        "risk": f"A mean ratio that rises from {delay.certified:.4g} to {delay.becomes!r}",
+        "risk": f"A {mean} that rises from {unit.shown(delay.certified, 4)} to {unit.shown(delay.becomes)}",
     }[delay.claim]
     rate = f"with a false alarm in {delay.every:,.0f} instances at most, on average"
     if delay.median is None:
@@ -148,8 +149,9 @@ def _late(guesses: Guesses) -> str:
     return "if no run is late" if rate == 0 else f"if {100 * rate:g} % of the runs are late"
 
 
-def _truly(compared: Compared) -> str:
-    return f"if it truly is {compared.factor:g} at a mean ratio of {compared.mean!r}"
+def _truly(guesses: Guesses) -> str:
+    factor = 1.0 if guesses.compared is None else guesses.compared.factor
+    return f"if it truly is {factor:g} at a {guesses.unit.mean(guesses.mean)}"
 
 
 def _watched(change: str, claim: str, certified: float | None) -> float:

@@ -6,12 +6,13 @@ from scipy.special import betaincinv
 
 from pacopt.bounds.informed import FAVOURITE
 from pacopt.bounds.success import PADDING
+from pacopt.claims import Budget
 from pacopt.errors import DesignError
 from pacopt.planning.sizes import check_probability, check_rate, first_that_certifies
 from pacopt.support.numbers import is_whole
 
 #: The weight of the claim beside those of the standard ones, which sum to 1.
-BUDGET = 0.2
+BUDGET = Budget((0.5,)).share
 
 
 def budget_level(confidence: float, targets: int = 1) -> float:

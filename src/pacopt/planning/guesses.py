@@ -1,11 +1,12 @@
 """What a plan rests on: how good the learned algorithm truly is, as somebody guesses, and which claims are made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pacopt.claims import Shares
 from pacopt.planning.budgets import BUDGET, check_targets
 from pacopt.planning.gains import GAIN, WIN, Compared
 from pacopt.planning.sizes import check_probability, check_rate
+from pacopt.planning.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class Guesses:
 
     `targets` is the number of targets of a budget, None if none is to be claimed, which leaves less of the failure
     probability to the others; `compared` is what is guessed of a baseline, None if nobody asks how large a gain is.
+    Means are parts of the largest value of the score, and are said in its `unit`.
     """
 
     confidence: float
@@ -23,6 +25,7 @@ class Guesses:
     late_rate: float
     targets: int | None
     compared: Compared | None
+    unit: Unit = field(default_factory=Unit)
 
     def __post_init__(self) -> None:
         """Refuse what is no probability, or no part of the runs."""

@@ -13,6 +13,7 @@ from pacopt.planning.floors import largest_gain, least_risk
 from pacopt.planning.gains import EXCESS, Compared, check_gain, predicted_gain
 from pacopt.planning.guesses import Guesses
 from pacopt.planning.sizes import certifiable_success, predicted_risk, smallest, split_for, success_level
+from pacopt.planning.units import Unit
 from pacopt.support.sizes import CEILING, Sizes, recommended_split
 
 #: For the tables: success probabilities, numbers of instances, and of runs that fail.
@@ -77,6 +78,7 @@ class Plan:
     gains: tuple[GainSize, ...]
     delays: tuple[Delay, ...]
     caution: str
+    unit: Unit
 
 
 def make_plan(
@@ -98,12 +100,17 @@ def make_plan(
     baseline_variation: float | None = None,
     correlation: float = 0.0,
     every: float = 1e5,
+    top: float = 1.0,
+    unit: str = "",
 ) -> Plan:
     """What so many instances can claim, how many the claims need, or whether the one is enough for the other.
 
     A budget is a claim more, and leaves less of the failure probability to the others. It is asked for by `within`,
-    `late_rate` or `targets`, and the size of a gain by `gain` or `factor`.
+    `late_rate` or `targets`, and the size of a gain by `gain` or `factor`. For another score than a ratio, `top` is its
+    largest value (the cap of an effort, say) and `unit` its unit; `mean`, `risk` and `rise` are in that unit.
     """
+    said = Unit(top, unit)
+    mean, risk, rise = mean / top, None if risk is None else risk / top, None if rise is None else rise / top
     budget = within is not None or targets is not None or late_rate != 0
     compared = None
     if gain is not None or factor is not None:
@@ -117,6 +124,7 @@ def make_plan(
         late_rate,
         (1 if targets is None else targets) if budget else None,
         compared,
+        said,
     )
     found = needs(guesses, success, risk, within, gain)
     answers = [need.answer for need in found]
@@ -155,7 +163,7 @@ def make_plan(
         split=parts,
         needed_train=needed,
         possible=possible,
-        answers=(*answers, *map(noticed, watched)),
+        answers=(*answers, *(noticed(each, said) for each in watched)),
         limits=() if parts is None else never_shown(guesses, parts.train),
         levels=tuple(SuccessSizes(level, _with_failures(level, guesses.left)) for level in LEVELS),
         risks=tuple(_risk(guesses, size) for size in sizes),
@@ -163,6 +171,7 @@ def make_plan(
         gains=tuple(_gain(guesses, compared, size) for size in sizes if compared is not None),
         delays=watched,
         caution=caution(guesses),
+        unit=said,
     )
 
 
