@@ -93,7 +93,7 @@ def test_the_published_estimate_is_about_six_times_the_mean_and_learned_ten_time
 @pytest.mark.parametrize(
     ("seed", "variant"),
     [
-        (0, "text"),
+        pytest.param(0, "text", marks=SLOW),
         pytest.param(1, "text", marks=SLOW),
         pytest.param(0, "code", marks=SLOW),
         pytest.param(1, "code", marks=SLOW),

@@ -63,7 +63,18 @@ class Pipeline:
             or any(self._quantile_false(claim, certificate.design["quantile"].level) for claim in claims)
             or posterior.risk < risk - ROUNDING
             or posterior.success > success + ROUNDING
+            or self._compared_falsely(learned)
         )
+
+    def _compared_falsely(self, learned):
+        """Whether the gain over the textbook, or how often it is beaten, is said to be larger than it is."""
+        deployed, textbook = learned.certificate.deployed, learned.origin.textbook
+        if "gain" not in learned.certificate.design:
+            return False
+        hypers = [learned.hyper, learned.table.hyper(textbook)]
+        ours, theirs = (np.minimum(self.stream.ratios(hyper["step_size"]), 1.0) for hyper in hypers)
+        gain = 0.0 if deployed.gain is None else deployed.gain
+        return gain * ours.mean() > theirs.mean() + ROUNDING or deployed.win > np.mean(ours < theirs) + ROUNDING
 
     def _quantile_false(self, claim, level):
         if claim.quantile is None or isinstance(self.stream, LotteryStream):

@@ -10,8 +10,10 @@ from scipy.stats import binom, binomtest
 
 import pacopt
 from laws import COIN, RARE, TWINS, Law
+from pacopt.bounds.baselines import wins
+from pacopt.claims import claims_with, compared_claims, standard_claims
 from simulation.pipelines import PIPELINES
-from statements import VIOLATED
+from statements import VIOLATED, baseline_mean
 
 #: Six candidates that fail independently of each other: one atom for each pattern of failures.
 _PATTERNS = np.array(list(product([0.0, 2.0], repeat=6))).T
@@ -43,7 +45,8 @@ LEVEL = 1e-4
 def certificate_violated(table, law, epsilon, design=None):
     """Whether any statement of the whole certificate is false."""
     # A law has finitely many atoms: equal columns are separate draws.
-    design = pacopt.Design(law.prior) if design is None else design
+    claims = compared_claims(claims_with(standard_claims(), (), (0.5, 0.1)), ("it",))
+    design = pacopt.Design(law.prior, claims=claims) if design is None else design
     certificate = pacopt.certify(table, design, confidence=1 - epsilon, allow_duplicates=True)
     deployed, posterior, mu, p = certificate.deployed, certificate.posterior, np.minimum(law.mu, 1), law.p()
     q = np.array(posterior.weights)
@@ -55,6 +58,26 @@ def certificate_violated(table, law, epsilon, design=None):
         or below < certificate.design["quantile"].level - 1e-12
         or posterior.risk < q @ mu - 1e-12
         or posterior.success > q @ p + 1e-12
+        or ("gain" in design and compared_falsely(certificate, law))
+        or ("budget" in design and promised_too_much(certificate, law))
+    )
+
+
+def compared_falsely(certificate, law):
+    """Whether the certified gain or win over the baseline is larger than the true one."""
+    deployed, other = certificate.deployed, baseline_mean(law)
+    win = law.mean(wins(law.whole, "it", pacopt.Ratio()))[deployed.index]
+    gain = 0.0 if deployed.gain is None else deployed.gain
+    return gain * min(law.mu[deployed.index], 1) > other + 1e-9 or deployed.win > win + 1e-12
+
+
+def promised_too_much(certificate, law):
+    """Whether for some target and some number of steps fewer instances get there than certified."""
+    budget, index = certificate.budget, certificate.deployed.index
+    return any(
+        budget.probability(steps, target) > (times[index] <= steps) @ law.probability + 1e-12
+        for target, times in law.times.items()
+        for steps in {*times[index][np.isfinite(times[index])].tolist(), 0.0, 1e6}
     )
 
 

@@ -449,7 +449,9 @@ def test_an_example_overwrites_nothing(tmp_path):
     [
         ('score = "digits"', pacopt.Digits, 5),
         ('score = { digits = 8 }\nbaseline = "none"', pacopt.Digits, 3),
-        ("score = { effort = 0.9, cap = 4 }\nbudget = [0.95, 0.9]", pacopt.Effort, 6),
+        pytest.param(
+            "score = { effort = 0.9, cap = 4 }\nbudget = [0.95, 0.9]", pacopt.Effort, 6, marks=pytest.mark.slow
+        ),
         ('score = "rate"\nbaseline = "textbook"', pacopt.Rate, 5),
         ("baseline = { step_size = 0.01, momentum = 0.1 }", pacopt.Ratio, 5),
     ],

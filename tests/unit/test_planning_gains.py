@@ -40,7 +40,10 @@ def test_the_predicted_gain_is_the_average_of_real_ones(compared, train):
     assert predicted_gain(compared, train, LEFT) == pytest.approx(np.mean(gains), rel=0.06)
 
 
-@pytest.mark.parametrize(("gain", "compared"), [(2.0, Compared(0.05, 1.0, 3.0)), (3.0, Compared(0.1, 0.8, 5.0))])
+@pytest.mark.parametrize(
+    ("gain", "compared"),
+    [(2.0, Compared(0.05, 1.0, 3.0)), pytest.param(3.0, Compared(0.1, 0.8, 5.0), marks=pytest.mark.slow)],
+)
 def test_the_planned_number_shows_the_gain_in_most_tables_and_the_smaller_one_in_about_half(gain, compared):
     likely, even = (needed_for_gain(gain, compared, LEFT, chance) for chance in (0.9, 0.5))
     assert fewest_for_gain(gain, compared.factor, compared.mean, (1 - LEFT) * 0.4) < even < likely
