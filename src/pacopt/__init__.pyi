@@ -29,6 +29,8 @@ from .comparison import Curves as Curves
 from .design import Design as Design
 from .engines import AbstractCellEngine as AbstractCellEngine
 from .engines import AbstractEngine as AbstractEngine
+from .engines import BlackBox as BlackBox
+from .engines import Result as Result
 from .engines import Run as Run
 from .engines import Solution as Solution
 from .engines.traced.engine import Traced as Traced

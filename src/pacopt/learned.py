@@ -248,9 +248,12 @@ def _read(directory: str | os.PathLike[str], files: Mapping[str, Path], given: G
         )
     provenance = read_json(files["provenance.json"])
     origin = Origin.of(provenance)
-    engine, missing = restored_engine(read_json(files["code.json"]), load_npz(files["code.npz"]), origin, given)
     table = LossTable.load(files["table.npz"])
     certificate = with_table(directory, read_json(files["certificate.json"]), table)
+    if given.engine is not None:  # as it ran: what is counted and recorded is a matter of the design
+        own = given.engine.recording(tuple(table.times)) if table.times else given.engine
+        given = given._replace(engine=certificate.design.score.runs(own))
+    engine, missing = restored_engine(read_json(files["code.json"]), load_npz(files["code.npz"]), origin, given)
     test = LossTable.load(files["test.npz"]) if "test.npz" in files else None
     return Learned(
         certificate=certificate,

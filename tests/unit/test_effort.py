@@ -126,6 +126,7 @@ def test_a_penalty_makes_late_runs_dearer(learned):
     assert audit(dearer.certificate.to_dict(), dearer.table).passed
 
 
+@pytest.mark.slow
 def test_effort_goes_with_a_budget_and_with_racing(learned):
     both = learn(Effort(0.4, 40), budget=[0.7, 0.4], racing=True)
     assert both.certificate.budget.probability(40, 0.4) > 0.3

@@ -136,8 +136,8 @@ def broken(answer):
 
 MISTAKES = {
     "a run that raises": (lambda run, hyper: 1 / 0, "raised ZeroDivisionError"),
-    "a bare number": (lambda run, hyper: run.loss, "two numbers"),
-    "a text for a loss": (lambda run, hyper: Run("0.1", 1.0), "two numbers"),
+    "a bare number": (lambda run, hyper: run.loss, "with numbers"),
+    "a text for a loss": (lambda run, hyper: Run("0.1", 1.0), "with numbers"),
     "a start that depends on the candidate": (
         lambda run, hyper: Run(run.loss, run.start_loss * hyper["step_size"]),
         "All candidates start at the same loss",

@@ -119,6 +119,7 @@ def test_a_metric_with_a_range_is_averaged_in_its_unit(tmp_path):
     assert monitor.count == 1
 
 
+@pytest.mark.slow
 def test_other_scores_measure_it_too():
     assert "digits" in learn(Regression(), score=Digits()).certificate.sentences["risk"]
     steps = learn(Regression(), score=Effort(0.5))

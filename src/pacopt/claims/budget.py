@@ -149,4 +149,4 @@ def _reach(target: Target) -> str:
 
 
 def _unit(subject: Subject) -> str:
-    return subject.unit or ("steps" if subject.relative else subject.loss)
+    return "steps" if subject.relative else subject.score.unit or subject.loss

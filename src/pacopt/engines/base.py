@@ -95,6 +95,15 @@ class AbstractEngine(ABC):
             "Leave the budget out; or let the losses count steps, without a start.",
         )
 
+    def counting(self, unit: str, cap: float | None) -> "AbstractEngine":
+        """This engine, whose losses count iterations or seconds until a run is solved; so they do already."""
+        return self
+
+    @property
+    def usual(self) -> str:
+        """What the hyperparameters are called that one would use otherwise."""
+        return "the textbook"
+
     def until(self, target: float, steps: int | None) -> "AbstractEngine":
         """This engine, whose runs stop at this part of their start or after so many steps; their losses are times."""
         raise EngineError(

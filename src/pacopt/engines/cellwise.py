@@ -3,7 +3,7 @@
 import platform
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,28 @@ from pacopt.support.values import ONLY, value_of
 
 #: At least so many calls in a tile, so that a stored one is worth its file.
 CALLS = 64
+#: If so many runs fail, and no other has ended, something is wrong with the function.
+FEW = 16
+#: Ways to fail are told apart by so many letters.
+LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """How a run ended: its loss, the loss at its start, and the points of both, which `solve` hands back.
 
-    A loss that is not finite means that the run failed. `success` is a verdict of your own, for all runs or for none.
+    A loss that is not finite means that the run failed; `failure` says how, in words. `start_loss` is left out where
+    losses are not compared with a start. `success` is a verdict of your own, for all runs or for none. `times` are when
+    the targets of the engine were first met.
     """
 
     loss: float
-    start_loss: float
+    start_loss: float | None = None
     x: Any = None
     start: Any = None
     success: bool | None = None
+    times: Mapping[float, float] = field(default_factory=dict)
+    failure: str = ""
 
 
 class AbstractCellEngine(AbstractEngine):
@@ -58,6 +66,9 @@ class AbstractCellEngine(AbstractEngine):
     array([[0.   , 0.   , 0.   ],
            [0.122, 0.122, 0.122]])
     """
+
+    #: Parts of the start of which runs tell when they were first met.
+    targets: tuple[float, ...] = ()
 
     @abstractmethod
     def run(self, hyper: Mapping[str, Any], instance: Mapping[str, np.ndarray], seed: int) -> Run:
@@ -88,11 +99,14 @@ class AbstractCellEngine(AbstractEngine):
             fingerprints=work.instances.fingerprints,
             provenance=work.provenance,
             columns=work.columns,
+            targets=self.targets,
         )
 
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
         """One instance, with the safeguard."""
         run = self.called(hyper, instance, seed, "The run")
+        if run.start_loss is None:
+            return Solution(run.x, run.loss, None, run.loss, self.steps)
         return Solution.safeguarded(run.x, run.start, run.loss, run.start_loss, self.steps)
 
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -114,14 +128,16 @@ class AbstractCellEngine(AbstractEngine):
                 "",
                 "Return Run(loss=float('inf'), ...) where your solver fails.",
             ) from error
-        if not isinstance(run, Run) or not all(is_real(number) for number in (run.loss, run.start_loss)):
+        numbers = [] if not isinstance(run, Run) else [run.loss, 0.0 if run.start_loss is None else run.start_loss]
+        if not numbers or not all(map(is_real, numbers)):
             raise EngineError(
                 f"{place} returned {run!r}.",
-                "A run returns pacopt.engines.Run(loss=..., start_loss=...), with two numbers.",
+                "A run returns pacopt.engines.Run(loss=..., start_loss=...), with numbers.",
                 "",
                 "Convert them with float(...).",
             )
-        refuse_bad_losses(np.array([[run.loss]], dtype=float), np.array([run.start_loss], dtype=float))
+        start = None if run.start_loss is None else np.array([run.start_loss], dtype=float)
+        refuse_bad_losses(np.array([[run.loss]], dtype=float), start)
         return run
 
     def _work(self, candidates: Candidates, instances: Instances) -> "CellWork":
@@ -136,6 +152,10 @@ class AbstractCellEngine(AbstractEngine):
         }
         if self.steps is not None:
             about["steps"] = self.steps
+        if self.targets:
+            about["targets"] = list(self.targets)
+        if self.metric is not None:
+            about["metric"] = self.metric._asdict()
         if self.random:
             about["seeds"] = {"hash": digest(seeds.tolist()), "replicates": len(seeds) // len(instances)}
         return CellWork(self, values, runs, columns, seeds, about)
@@ -196,32 +216,67 @@ class CellWork:
                 yield self._tile(table_key, hypers, first, layout.width(first))
 
     def _tile(self, table_key: str, hypers: list[dict[str, Any]], first: int, width: int) -> Tile:
-        losses, start = np.empty((len(hypers), width, 1)), np.empty(width)
-        verdicts: list[list[bool | None]] = []
+        targets = self.engine.targets
+        losses, start = np.empty((len(hypers), width, 1)), np.full(width, np.nan)
+        times = np.empty((len(hypers), width, len(targets)))
+        rows: list[list[Run]] = []
         for j in range(width):
             instance, seed = self.instances[first + j], int(self.seeds[first + j])
             runs = []
             for i, hyper in enumerate(hypers):
                 heed()
                 runs.append(self.engine.called(hyper, instance, seed, f"Candidate {i} on instance {first + j}"))
-            losses[:, j, 0], start[j] = [run.loss for run in runs], runs[0].start_loss
-            other = [i for i, run in enumerate(runs) if run.start_loss != start[j]]
-            if other:
-                raise EngineError(
-                    f"On instance {first + j} candidate 0 starts at the loss {start[j]!r}, and candidate {other[0]} at "
-                    f"{runs[other[0]].start_loss!r}.",
-                    "All candidates start at the same loss.",
-                    "Ratios to the start could not be compared otherwise.",
-                    "Compute start_loss from the instance alone.",
-                )
-            verdicts.append([run.success for run in runs])
-        given = {verdict is None for column in verdicts for verdict in column}
-        if len(given) > 1:
-            raise EngineError(
-                f"Some runs have a verdict of success, and others have none (from instance {first} on).",
-                "All runs have one, or none has.",
-                "",
-                "Return success=False for a run that failed.",
-            )
-        success = None if True in given else np.array(verdicts, dtype=bool).T
-        return Tile(table_key, first, losses, start, success, 0)
+            losses[:, j, 0] = [run.loss for run in runs]
+            times[:, j] = [[run.times[target] for target in targets] for run in runs]
+            start[j] = _start(runs, first + j)
+            rows.append(runs)
+        ended = [run for runs in rows for run in runs if not run.failure]
+        _refuse_all_failed(rows, first)
+        _refuse_mixed([run.start_loss is None for run in ended], "a start loss", first)
+        _refuse_mixed([run.success is None for run in ended], "a verdict of success", first)
+        told = any(run.success is not None for run in ended)
+        success = np.array([[bool(run.success) for run in runs] for runs in rows]).T if told else None
+        messages = np.array([[_kind(run.failure) for run in runs] for runs in rows]).T
+        recorded = np.where(np.isfinite(times), times, -1) if targets else None
+        return Tile(table_key, first, losses, start, success, 0, recorded, messages if messages.any() else None)
+
+
+def _start(runs: list[Run], column: int) -> float:
+    """The loss at the start of all runs of an instance; NaN where nobody tells."""
+    known = {float(run.start_loss): i for i, run in reversed([*enumerate(runs)]) if run.start_loss is not None}
+    if len(known) > 1:
+        (one, i), (other, j) = sorted(known.items(), key=lambda pair: pair[1])[:2]
+        raise EngineError(
+            f"On instance {column} candidate {i} starts at the loss {one!r}, and candidate {j} at {other!r}.",
+            "All candidates start at the same loss.",
+            "Ratios to the start could not be compared otherwise.",
+            "Compute start_loss from the instance alone.",
+        )
+    return next(iter(known), np.nan)
+
+
+def _refuse_mixed(lacking: list[bool], what: str, first: int) -> None:
+    if len(set(lacking)) > 1:
+        raise EngineError(
+            f"Some runs have {what}, and others have none (from instance {first} on).",
+            "All runs have one, or none has.",
+            "",
+            "Return it for all of them; a run that failed has the loss infinity.",
+        )
+
+
+def _refuse_all_failed(rows: list[list[Run]], first: int) -> None:
+    """Refuse to go on where nothing runs at all: then it is not the instances."""
+    failures = [run.failure for runs in rows for run in runs]
+    if first == 0 and len(failures) >= FEW and all(failures):
+        raise EngineError(
+            f"All of the first {len(failures)} runs failed; the first said {failures[0]!r}.",
+            "A run that fails is counted, and does not end the job; but some have to come to an end.",
+            "",
+            "Correct the function, or the space: the solver may refuse such values.",
+        )
+
+
+def _kind(failure: str) -> str:
+    """In which way a run failed, without what differs from run to run."""
+    return failure.partition(":")[0][:LONGEST]

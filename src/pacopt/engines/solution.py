@@ -11,12 +11,13 @@ class Solution:
     """What the safeguarded algorithm returns: the final point of the run, or the start if it ended above it.
 
     `loss` is the loss at `x`; `run_loss` the loss where the run ended, whatever it is. `steps` is None where the engine
-    does not count any. `time` is when a run that stops at a target met it, infinite for never; None for other runs.
+    does not count any, and `start_loss` where it knows none. `time` is when a run that stops at a target met it,
+    infinite for never; None for other runs.
     """
 
     x: Any
     loss: float
-    start_loss: float
+    start_loss: float | None
     run_loss: float
     steps: int | None
     time: float | None = None
@@ -37,11 +38,13 @@ class Solution:
     @property
     def returned_start(self) -> bool:
         """Whether the safeguard had to step in."""
-        return not acceptable(self.run_loss, self.start_loss)
+        return self.start_loss is not None and not acceptable(self.run_loss, self.start_loss)
 
     @property
     def ratio(self) -> float:
-        """The loss relative to the start, between 0 and 1."""
+        """The loss relative to the start, between 0 and 1; NaN where there is none."""
+        if self.start_loss is None:
+            return float("nan")
         return self.loss / self.start_loss if self.start_loss > 0 else float(self.returned_start)
 
 

@@ -46,10 +46,12 @@ class Checkpoint:
     def _compare(self, tile: Tile, work: Work) -> None:
         """Refuse stored tiles if one of them does not come out the same when it is run again."""
         again = next(iter(work.tiles(skip=[first for first in work.layout if first != tile.first])))
-        same = np.array_equal(tile.losses, again.losses, equal_nan=True) and np.array_equal(tile.start, again.start)
-        for old, new in ((tile.success, again.success), (tile.times, again.times)):
-            if old is not None and new is not None:
-                same = same and np.array_equal(old, new)
+        pairs = [(getattr(tile, name), getattr(again, name)) for name in ("losses", "start", "success", "times")]
+        same = all(
+            np.array_equal(old, new, equal_nan=old.dtype.kind == "f")
+            for old, new in pairs
+            if old is not None and new is not None
+        )
         if not same:
             raise StorageError(
                 f"The tile that starts at instance {tile.first} has other losses in {self.directory} than when it is "
@@ -87,7 +89,7 @@ def checked_checkpoint(directory: str | os.PathLike[str] | None) -> Checkpoint |
 def _write(path: Path, tile: Tile) -> None:
     arrays = {"clamped": np.array(tile.clamped), "losses": tile.losses, "start": tile.start}
     arrays |= {"first": np.array(tile.first), "table_key": np.frombuffer(tile.table_key.encode(), dtype=np.uint8)}
-    optional = {"success": tile.success, "times": tile.times}
+    optional = {"success": tile.success, "times": tile.times, "failures": tile.failures}
     arrays |= {name: array for name, array in optional.items() if array is not None}
     try:
         save_npz(path, arrays | {"content": _content(arrays)})
@@ -122,6 +124,7 @@ def _read(path: Path, work: Work, first: int) -> Tile | None:
             arrays.get("success"),
             int(arrays["clamped"]),
             arrays.get("times"),
+            arrays.get("failures"),
         )
     except (FileNotFoundError, StorageError, KeyError, ValueError, TypeError):
         return None

@@ -1,7 +1,8 @@
 """A table as work to be done, tile by tile, whoever does it: what a tile holds, and how tiles become a table."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +32,7 @@ class Tile:
     success: np.ndarray | None  # [candidate, run]
     clamped: int
     times: np.ndarray | None = None  # [candidate, run, target], -1 for never
+    failures: np.ndarray | None = None  # [candidate, run], in which way a run failed; empty if it did not
 
 
 class Work(Protocol):
@@ -86,6 +88,7 @@ class Collected:
     success: np.ndarray | None  # [candidate, run]
     clamped: int
     times: np.ndarray | None = None  # [candidate, run, target]
+    failures: Mapping[str, int] = field(default_factory=dict)
 
     def table(
         self,
@@ -99,12 +102,16 @@ class Collected:
     ) -> LossTable:
         """The losses at one of the recorded steps as a `LossTable`."""
         self.losses.flags.writeable = False
+        known = ~np.isnan(self.start)
+        # A run that failed may not know where it began; wherever that is, it failed.
+        start = np.where(known, self.start, 1.0) if known.any() else None
+        about = {"failures": dict(sorted(self.failures.items()))} if self.failures else {}
         return LossTable(
             losses=self.losses[:, :, step],
-            start=self.start,
+            start=start,
             candidates=candidates,
             success=self.success,
-            provenance={**provenance, "clamped": self.clamped},
+            provenance={**provenance, "clamped": self.clamped, **about},
             fingerprints=fingerprints,
             columns=columns,
             times={} if self.times is None else {target: self.times[:, :, k] for k, target in enumerate(targets)},
@@ -128,7 +135,7 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
     start, finished = np.empty(layout.runs), np.zeros(layout.runs, dtype=bool)
     success: np.ndarray | None = None
     times: np.ndarray | None = None
-    clamped = 0
+    clamped, failures = 0, Counter[str]()
     if progress is not None:
         progress(0, layout.rows * layout.runs)  # before anything is compiled
     for tile in tiles:
@@ -148,6 +155,8 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
             times = np.empty((layout.rows, layout.runs, tile.times.shape[2])) if times is None else times
             times[:, runs] = np.where(tile.times < 0, np.inf, tile.times)
         clamped += tile.clamped
+        if tile.failures is not None:
+            failures.update(text for text in tile.failures.ravel().tolist() if text)
         if progress is not None:
             progress(layout.rows * int(finished.sum()), layout.rows * layout.runs)
     if not finished.all():
@@ -157,4 +166,4 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
             "",
             "Run the missing ones: tiles(skip=[tile.first for tile in stored]).",
         )
-    return Collected(losses, start, success, clamped, times)
+    return Collected(losses, start, success, clamped, times, failures)

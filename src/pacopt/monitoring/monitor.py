@@ -264,7 +264,7 @@ class Monitor:
                     "",
                     "Call update(0) or update(1).",
                 )
-            return self._watched[name].score(run.outcome, run.start_loss)
+            return self._watched[name].score(run.outcome, run.start_loss or 0.0)
         if not is_real(run) or not 0 <= run <= 1:
             raise MonitorError(
                 f"The score of an instance is {run!r}.",

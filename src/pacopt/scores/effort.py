@@ -143,7 +143,7 @@ class Effort(AbstractScore):
     def runs(self, engine: "AbstractEngine") -> "AbstractEngine":
         """The engine, stopping at the target, and at the cap where there is one."""
         if isinstance(self.target, str):
-            return engine
+            return engine.counting(self.unit, self.cap)
         return engine.until(self.target, None if self.cap is None else int(self.cap))
 
     def begun(self, steps: int | None) -> "Effort":

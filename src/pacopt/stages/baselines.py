@@ -79,7 +79,7 @@ def opponents(
             return ()
         beside = {f"{i}": Baseline(algorithm=other) for i, other in enumerate(engine.rivals)}
         others = [_opponent("", each, engine, parts, standard.curvature) for each in beside.values()]
-        return Opponent("the textbook", engine, standard.hyper), *others
+        return Opponent(engine.usual, engine, standard.hyper), *others
     several = isinstance(given, Mapping) and any(
         isinstance(each, Baseline | Mapping) or _learned(each) for each in given.values()
     )

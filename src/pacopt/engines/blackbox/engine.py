@@ -1,0 +1,195 @@
+"""Any function as an engine: how a solver with some settings does on an instance."""
+
+import time
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from pacopt.engines.base import Metric, Standard
+from pacopt.engines.blackbox.result import Result, result_of
+from pacopt.engines.cellwise import AbstractCellEngine, Run
+from pacopt.engines.solution import Solution
+from pacopt.errors import EngineError, PacoptError
+from pacopt.instances import Instances
+from pacopt.space import Domain
+
+#: What an effort can be counted in.
+UNITS = ("iterations", "seconds")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class BlackBox(AbstractCellEngine):
+    """A solver of your own: `solve(hyper, instance)` returns its loss, or a `Result`.
+
+    An exception is a failure of that run, recorded and counted, and never ends the job. Each call starts afresh: what
+    one run leaves behind must not change the next. `defaults` are the settings that you would use otherwise; over them
+    a gain is claimed. `metric` names what the loss is, and with a `largest` value gives its range.
+
+    >>> from pacopt import Interval
+    >>> def solve(hyper, instance):
+    ...     x, iterations = float(instance["x"]), 0
+    ...     while x > 1e-3:
+    ...         x, iterations = x * hyper["damping"], iterations + 1
+    ...     return Result(loss=x, iterations=iterations, success=True)
+    >>> engine = BlackBox(solve, {"damping": Interval(0.1, 0.9)}, defaults={"damping": 0.5})
+    >>> engine.counting("iterations", None).table({"damping": [0.5, 0.9]}, Instances({"x": np.ones(2)})).losses
+    array([[10., 10.],
+           [66., 66.]])
+    """
+
+    function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+    domain: Domain
+    defaults: Mapping[str, Any] | None
+    measured: Metric | None
+    #: What is counted in place of the loss, and up to where; and the part of the start at which a curve is cut off.
+    counted: str | None
+    cap: float | None
+    goal: float | None
+    targets: tuple[float, ...]
+
+    def __init__(
+        self,
+        solve: Callable[[Mapping[str, Any], Mapping[str, Any]], Any],
+        space: Domain,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        metric: Metric | None = None,
+    ) -> None:
+        if not callable(solve):
+            raise EngineError(
+                f"A {type(solve).__name__} was given.",
+                "A black box is made of a function of hyperparameters and an instance.",
+                "",
+                "Write BlackBox(solve, {...}).",
+            )
+        values = {"function": solve, "domain": dict(space), "defaults": defaults, "measured": metric}
+        for name, value in {**values, "counted": None, "cap": None, "goal": None, "targets": ()}.items():
+            object.__setattr__(self, name, value)
+
+    def _with(self, **changes: Any) -> "BlackBox":
+        other = copy(self)
+        for name, value in changes.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    @property
+    def space(self) -> Domain:
+        """What is searched."""
+        return self.domain
+
+    @property
+    def metric(self) -> Metric | None:
+        """What its loss is called."""
+        return None if self.counted or self.goal else self.measured
+
+    @property
+    def usual(self) -> str:
+        """A solver has defaults, and no textbook."""
+        return "the defaults"
+
+    def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
+        """The defaults of the solver, if they are given."""
+        return Standard(None if self.defaults is None else dict(self.defaults))
+
+    def counting(self, unit: str, cap: float | None) -> "BlackBox":
+        """The same runs, of which iterations or seconds until they are solved are counted."""
+        if unit not in UNITS:
+            raise EngineError(
+                f"An effort in {unit} is asked for.", f"A solver counts {' or '.join(UNITS)}.", "", 'Use "iterations".'
+            )
+        return self._with(counted=unit, cap=cap, goal=None)
+
+    def until(self, target: float, steps: int | None) -> "BlackBox":
+        """The same runs, of which the iterations to a part of the start are counted, by their curves."""
+        return self._with(goal=target, cap=steps, counted=None)
+
+    def recording(self, targets: tuple[float, ...]) -> "BlackBox":
+        """The same runs, with the first iterations at or below these parts of their start."""
+        return self._with(targets=targets)
+
+    def run(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Run:
+        """One call, and what the table keeps of it."""
+        result, failure = self._called(hyper, instance)
+        if failure:
+            return Run(loss=inf, failure=failure, times=dict.fromkeys(self.targets, inf))
+        times = {target: _first(result, target) for target in self.targets}
+        if self.goal is not None or self.counted is not None:
+            taken = _first(result, self.goal) if self.goal is not None else _taken(result, str(self.counted))
+            late = self.cap is not None and taken > self.cap
+            return Run(loss=inf if late else taken, times=times)
+        if result.loss is None:
+            raise EngineError(
+                "A result without a loss was returned.",
+                "What is averaged is a loss, or with an Effort iterations or seconds.",
+                "",
+                'Return Result(loss=...), or use learn(..., score=pacopt.Effort("solved", unit="iterations")).',
+            )
+        loss = float(result.loss)
+        failure = "" if isfinite(loss) else "the loss is no number"
+        start = None if result.start_loss is None else float(result.start_loss)
+        return Run(
+            loss=loss if isfinite(loss) else inf,
+            start_loss=start,
+            success=None if result.success is None else bool(result.success),
+            times=times,
+            failure=failure,
+        )
+
+    def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
+        """One instance; what the solver returned, and no safeguard where there is no start."""
+        result, failure = self._called(hyper, instance)
+        if failure:
+            raise EngineError(
+                f"The run failed: {failure}.", "A solver has to return.", "", "Look at what it says of this instance."
+            )
+        loss = inf if result.loss is None else float(result.loss)
+        start = None if result.start_loss is None else float(result.start_loss)
+        taken = None
+        if self.goal is not None or self.counted is not None:
+            taken = _first(result, self.goal) if self.goal is not None else _taken(result, str(self.counted))
+        used = None if result.iterations is None else int(result.iterations)
+        return Solution(result.x, loss, start, loss, used, taken)
+
+    def _called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> tuple[Result, str]:
+        """What the function returned, or in which way it failed."""
+        begun = time.perf_counter()
+        try:
+            value = self.function(dict(hyper), dict(instance))
+        except (KeyboardInterrupt, PacoptError, MemoryError):
+            raise
+        except Exception as error:  # whatever a solver raises is a failure of this run
+            return Result(), f"{type(error).__name__}: {error}"
+        result = result_of(value, f"The function {getattr(self.function, '__name__', 'given')}")
+        return (result if result.seconds is not None else replace(result, seconds=time.perf_counter() - begun)), ""
+
+
+def _taken(result: Result, unit: str) -> float:
+    """Iterations or seconds of a run that is solved; infinite if it is not."""
+    number = getattr(result, unit)
+    if number is None:
+        raise EngineError(
+            f"A result without {unit} was returned, and they are what is counted.",
+            f"Return Result({unit}=...) from every run that ends.",
+            "",
+            "Or use another score.",
+        )
+    return float(number) if result.solved else inf
+
+
+def _first(result: Result, target: float) -> float:
+    """The first iteration at or below a part of the start; infinite for never."""
+    if result.curve is None or not len(result.curve):
+        raise EngineError(
+            f"A result without a curve was returned, and {target!r} times the start is to be reached.",
+            "The losses after 0, 1, 2, ... iterations tell when.",
+            "",
+            "Return Result(curve=[...]), or leave the target out.",
+        )
+    curve = np.asarray(result.curve, dtype=float)
+    start = curve[0] if result.start_loss is None else float(result.start_loss)
+    met = np.flatnonzero((curve >= 0) & (curve <= target * start))
+    return float(met[0]) if len(met) else inf

@@ -1,0 +1,72 @@
+"""What a solver says of a run, as far as it says anything."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from pacopt.errors import EngineError
+from pacopt.support.numbers import is_real
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """How a run of a solver ended; whatever is not known is left out.
+
+    `loss` is the final loss (an objective, a residual, a validation error), `start_loss` that at the start, `success`
+    the solver's own flag. `curve` are losses after 0, 1, 2, ... iterations. `x` is handed back by `solve`.
+    """
+
+    loss: float | None = None
+    start_loss: float | None = None
+    iterations: float | None = None
+    seconds: float | None = None
+    success: bool | None = None
+    curve: Sequence[float] | None = None
+    x: Any = None
+
+    @property
+    def solved(self) -> bool:
+        """What the solver says; if it says nothing, whether its loss is a number."""
+        if self.success is not None:
+            return bool(self.success)
+        return self.loss is None or bool(np.isfinite(self.loss))
+
+
+KNOWN = tuple(field.name for field in fields(Result))
+
+
+def result_of(value: Any, place: str) -> Result:
+    """What a solve function returned, checked: a number is a loss, and a mapping has the names of a `Result`."""
+    if isinstance(value, Mapping) and value and value.keys() <= set(KNOWN):
+        value = Result(**value)
+    elif is_real(value) or (isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "fiu"):
+        value = Result(loss=float(value))
+    if not isinstance(value, Result):
+        raise EngineError(
+            f"{place} returned {_shown(value)}.",
+            "A solve function returns a loss, a pacopt.Result, or a mapping with some of its names: "
+            f"{', '.join(KNOWN)}.",
+            "What is not understood must not be certified as something else.",
+            "Return float(loss), or pacopt.Result(loss=..., iterations=..., success=...).",
+        )
+    for name in ("loss", "start_loss", "iterations", "seconds"):
+        number = getattr(value, name)
+        if number is not None and not (is_real(number) or (isinstance(number, np.ndarray) and number.shape == ())):
+            raise EngineError(
+                f"{place} returned {name} = {_shown(number)}.", "It is a number.", "", f"Convert it with float({name})."
+            )
+        if number is not None and number < 0:
+            raise EngineError(
+                f"{place} returned {name} = {number!r}.",
+                "It is not negative.",
+                "Scores are parts of what a number can be at most, from 0 on.",
+                "Subtract a lower bound from losses, the smallest value that they can have.",
+            )
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return f"{text[:80]} ..." if len(text) > 80 else text

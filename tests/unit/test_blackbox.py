@@ -1,0 +1,191 @@
+"""Any function is an engine: learned, certified, saved, verified and deployed like an algorithm in JAX."""
+
+import numpy as np
+import pytest
+
+import pacopt
+from pacopt import BlackBox, Choice, Effort, Instances, Interval, Ranged, Result
+from pacopt.auditing import audit
+from pacopt.engines import Metric
+from pacopt.errors import DesignError, EngineError, TableError
+from pacopt.priors import Search
+from pacopt.testing import check_engine
+
+SPACE = {"damping": Interval(0.2, 0.99), "variant": Choice("plain", "eager")}
+QUICK = Search(candidates=16, explore=1, rounds=2)
+
+
+def fixed_point(hyper, instance):
+    """Halving by damping; the eager variant fails on large instances, and some never converge."""
+    x, iterations = float(instance["x"]), 0
+    if hyper["variant"] == "eager" and x > 3:
+        raise ArithmeticError(f"diverged at {x}")
+    factor = hyper["damping"] ** (2 if hyper["variant"] == "eager" else 1)
+    start, curve = x, [x]
+    while x > 1e-4 * start and iterations < 300:
+        x, iterations = x * factor, iterations + 1
+        curve.append(x)
+    return Result(x, start, iterations, success=x <= 1e-4 * start, curve=curve, x=np.array([x]))
+
+
+def parts(count=240, seed=0):
+    x = np.random.default_rng(seed).lognormal(size=count)
+    return pacopt.split(Instances({"x": x}), prior=40, train=160, test=40, seed=0)
+
+
+def engine():
+    return BlackBox(fixed_point, SPACE, defaults={"damping": 0.9, "variant": "plain"})
+
+
+@pytest.fixture(scope="module")
+def learned():
+    score = Effort("solved", 150, unit="iterations")
+    return pacopt.learn(engine(), parts(), score=score, prior=QUICK, claims=[pacopt.Budget("solved", part=0.8)])
+
+
+def test_a_solver_is_learned_certified_saved_verified_and_deployed(learned, tmp_path):
+    certificate = learned.certificate
+    assert learned.hyper["variant"] == "plain"
+    assert learned.hyper["damping"] < 0.5
+    text = str(certificate)
+    assert "Run until it is solved, and for at most" in text
+    assert "iterations, it uses on average at most" in text
+    assert "times smaller than that of the defaults." in text
+    assert "It needs fewer iterations than the defaults on at least" in text
+    assert f"Within {certificate.deployed.budget:g} iterations at least 80 % of instances are solved." in text
+    assert "safeguard" not in text
+    assert certificate.deployed.gain > 2
+    place = learned.save(tmp_path / "run")
+    assert pacopt.verify(place, rerun=5, seed=0, engine=engine()).passed
+    again = pacopt.Learned.load(place, engine=engine())
+    assert str(again.certificate) == str(learned.beside(place).certificate)
+    solution = again.solve({"x": np.float64(2.0)})
+    assert solution.time == solution.steps == fixed_point(learned.hyper, {"x": 2.0}).iterations
+    monitor = again.monitor("risk")
+    assert again.solve({"x": np.float64(2.0)}, monitor=monitor).time <= certificate.design.score.cap
+    assert monitor.count == 1
+    assert "iterations" in (place / "report.html").read_text()
+
+
+def test_failures_are_counted_by_kind_and_never_end_a_job(tmp_path):
+    split = parts()
+    support = {"damping": np.array([0.3, 0.5, 0.6]), "variant": np.array(["plain", "eager", "plain"])}
+    found = pacopt.learn(
+        engine(),
+        split,
+        prior=lambda trials: pacopt.DiscreteMeasure.uniform(support),
+        score=Effort("solved", 150, unit="iterations"),
+    )
+    large = split.train.fields["x"] > 3
+    assert large.any()
+    assert np.isinf(found.table.losses[1, large]).all()
+    assert np.isfinite(found.table.losses[1, ~large]).all()
+    assert found.origin.failures == {"ArithmeticError": int(large.sum())}
+    assert f"ArithmeticError: {large.sum()}" in (found.save(tmp_path / "run") / "report.html").read_text()
+
+
+def test_a_start_loss_makes_ratios_and_curves_make_steps():
+    ratios = pacopt.learn(engine(), parts(), prior=QUICK, budget=[0.1, 0.01])
+    assert ratios.table.start is not None
+    assert ratios.certificate.budget.steps(0.5, 0.1) is not None
+    assert audit(ratios.certificate.to_dict(), ratios.table).passed
+    steps = pacopt.learn(engine(), parts(), prior=QUICK, score=Effort(0.01, unit="iterations"))
+    assert steps.certificate.deployed.risk < 30
+    assert audit(steps.certificate.to_dict(), steps.table).passed
+
+
+def test_a_bare_loss_needs_a_declared_range():
+    def error_rate(hyper, instance):
+        return 100 * abs(hyper["threshold"] - float(instance["x"]))
+
+    box = BlackBox(error_rate, {"threshold": Interval(0.0, 1.0)}, metric=Metric("error rate", "%", 100.0))
+    instances = Instances({"x": np.random.default_rng(0).uniform(0.4, 0.6, 240)})
+    split = pacopt.split(instances, prior=40, train=160, test=40, seed=0)
+    found = pacopt.learn(box, split, prior=QUICK)
+    assert found.certificate.sentences["risk"].startswith("Its mean error rate is at most ")
+    assert 0.4 < found.hyper["threshold"] < 0.6
+    plain = BlackBox(error_rate, {"threshold": Interval(0.0, 1.0)})
+    assert pacopt.learn(plain, split, prior=QUICK, score=Ranged(100)).certificate.deployed.risk < 20
+    with pytest.raises(TableError, match="has no start losses"):
+        pacopt.learn(plain, split, prior=QUICK)
+
+
+def test_racing_and_resuming_change_nothing(learned, tmp_path):
+    score = Effort("solved", 100, unit="iterations")
+    options = {"score": score, "prior": QUICK}
+    whole = pacopt.learn(engine(), parts(), **options)
+    kept = pacopt.learn(engine(), parts(), checkpoint=tmp_path / "kept", **options)
+    again = pacopt.learn(engine(), parts(), checkpoint=tmp_path / "kept", **options)
+    assert whole.certificate.to_dict() == kept.certificate.to_dict() == again.certificate.to_dict()
+    assert pacopt.learn(engine(), parts(), racing=True, **options).hyper == whole.hyper
+
+
+def test_an_engine_of_a_function_passes_the_checks_of_engines():
+    check_engine(engine(), Instances({"x": np.linspace(0.5, 2.0, 30)}))
+    check_engine(engine().counting("iterations", 100), Instances({"x": np.linspace(0.5, 2.0, 30)}))
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        ((1.0, 2.0), "returned (1.0, 2.0)"),
+        (None, "returned None"),
+        ({"lost": 1.0}, "returned {'lost': 1.0}"),
+        (-1.0, "loss = -1.0"),
+        (Result(loss="small"), "loss = 'small'"),
+        (Result(iterations=5), "A result without a loss"),
+    ],
+)
+def test_what_is_no_result_is_refused(returned, words):
+    box = BlackBox(lambda hyper, instance: returned, {"a": Interval(0.0, 1.0)})
+    with pytest.raises(EngineError) as told:
+        box.table({"a": [0.5]}, Instances({"x": np.arange(3.0)}))
+    assert words in str(told.value)
+
+
+def test_a_loss_that_is_no_number_is_a_failure_of_that_run():
+    def solve(hyper, instance):
+        return np.nan if instance["x"] > 1.5 else 0.3
+
+    table = BlackBox(solve, {"a": Interval(0.0, 1.0)}).table({"a": [0.5]}, Instances({"x": np.arange(3.0)}))
+    assert table.losses.tolist() == [[0.3, 0.3, np.inf]]
+    assert table.provenance["failures"] == {"the loss is no number": 1}
+
+
+def test_results_of_different_kinds_are_refused():
+    def sometimes(hyper, instance):
+        return Result(0.1, start_loss=1.0 if instance["x"] > 1 else None)
+
+    with pytest.raises(EngineError, match="Some runs have a start loss, and others have none"):
+        BlackBox(sometimes, {"a": Interval(0.0, 1.0)}).table({"a": [0.5]}, Instances({"x": np.arange(4.0)}))
+
+    def flagged(hyper, instance):
+        return Result(0.1, success=True if instance["x"] > 1 else None)
+
+    with pytest.raises(EngineError, match="Some runs have a verdict of success"):
+        BlackBox(flagged, {"a": Interval(0.0, 1.0)}).table({"a": [0.5]}, Instances({"x": np.arange(4.0)}))
+
+
+def test_where_nothing_runs_at_all_the_reason_is_said():
+    def broken(hyper, instance):
+        raise ValueError("rho must be positive")
+
+    with pytest.raises(EngineError, match=r"All of the first .* runs failed; the first said 'ValueError: rho must be"):
+        BlackBox(broken, {"a": Interval(0.0, 1.0)}).table(
+            {"a": np.linspace(0, 1, 8)}, Instances({"x": np.arange(20.0)})
+        )
+
+
+def test_what_a_score_needs_is_asked_of_the_solver():
+    bare = BlackBox(lambda hyper, instance: 0.5, {"a": Interval(0.0, 1.0)})
+    instances = Instances({"x": np.arange(4.0)})
+    with pytest.raises(EngineError, match="without iterations"):
+        bare.counting("iterations", 10).table({"a": [0.5]}, instances)
+    with pytest.raises(EngineError, match="without a curve"):
+        bare.until(0.1, 10).table({"a": [0.5]}, instances)
+    with pytest.raises(EngineError, match="An effort in furlongs is asked for"):
+        bare.counting("furlongs", 10)
+    with pytest.raises(EngineError, match="A int was given"):
+        BlackBox(5, {"a": Interval(0.0, 1.0)})
+    with pytest.raises(DesignError, match="counts up to"):
+        pacopt.learn(engine(), parts(), score=Effort(0.1, 10.5))
