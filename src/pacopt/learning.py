@@ -103,7 +103,7 @@ def learn(
         course = Course(told)
         stages = Stages(
             engine=engine,
-            recorder=recording(engine, made),
+            recorder=recording(engine, made, averaged),
             split=parts,
             seeding=seeding,
             target_ratio=float(target_ratio),

@@ -23,6 +23,7 @@ from pacopt.support.cells import (
     plain_json,
     real_array,
     refuse_bad_losses,
+    refuse_other_verdicts,
 )
 from pacopt.support.stored_table import load_table, save_table
 from pacopt.support.values import value_of
@@ -252,6 +253,7 @@ class LossTable:
                     "",
                     "Give a part of the start loss, 0.001 say.",
                 )
+            refuse_other_verdicts(self.losses, self.success)
             return self.outcomes(rows)
         if target not in self.times:
             known = ", ".join(map(repr, self.times)) or "none"

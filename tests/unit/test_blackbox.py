@@ -1,5 +1,8 @@
 """Any function is an engine: learned, certified, saved, verified and deployed like an algorithm in JAX."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
 import numpy as np
 import pytest
 
@@ -50,7 +53,10 @@ def test_a_solver_is_learned_certified_saved_verified_and_deployed(learned, tmp_
     text = str(certificate)
     assert "Run until it is solved, and for at most" in text
     assert "iterations, it uses on average at most" in text
-    assert "times smaller than that of the defaults." in text
+    assert (
+        "times smaller than that of the defaults, where a run that takes more than 150 iterations counts as 150."
+        in text
+    )
     assert "It needs fewer iterations than the defaults on at least" in text
     assert f"Within {certificate.deployed.budget:g} iterations at least 80 % of instances are solved." in text
     assert "safeguard" not in text
@@ -189,3 +195,68 @@ def test_what_a_score_needs_is_asked_of_the_solver():
         BlackBox(5, {"a": Interval(0.0, 1.0)})
     with pytest.raises(DesignError, match="counts up to"):
         pacopt.learn(engine(), parts(), score=Effort(0.1, 10.5))
+
+
+def treacherous(hyper, instance):
+    """Crashes, hangs in native code, raises, or leaves the directory, depending on the instance."""
+    import ctypes
+    import os
+
+    number = int(instance["number"])
+    if number % 20 == 3:
+        ctypes.string_at(0)
+    if number % 20 == 7:
+        ctypes.CDLL(None).sleep(60)
+    if number % 20 == 11:
+        raise ValueError("not today")
+    os.chdir("/")
+    return Result(loss=hyper["a"] * number, iterations=number, x=lambda: "cannot be sent")
+
+
+NUMBERS = Instances({"number": np.arange(20.0)})
+TWO = {"a": np.array([0.25, 0.75])}
+
+
+def box(function, **options):
+    return BlackBox(function, {"a": Interval(0.0, 1.0)}, **options)
+
+
+@pytest.mark.parametrize(
+    "workers", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow)]
+)
+def test_runs_that_crash_or_hang_are_failures_and_the_others_are_as_they_would_be(workers):
+    table = box(treacherous, workers=workers, limit=0.5).table(TWO, NUMBERS)
+    good = np.setdiff1d(np.arange(20), [3, 7, 11])
+    np.testing.assert_array_equal(table.losses[:, good], np.outer(TWO["a"], good))
+    assert np.isinf(table.losses[:, [3, 7, 11]]).all()
+    assert table.provenance["failures"] == {"ValueError": 2, "the process died": 2, "time limit": 2}
+
+
+def test_who_makes_the_calls_changes_nothing(tmp_path):
+    serial = engine().table({"damping": [0.3, 0.5], "variant": ["plain", "eager"]}, parts().test)
+    shared = BlackBox(fixed_point, SPACE, defaults=engine().defaults, workers=2)
+    other = shared.table({"damping": [0.3, 0.5], "variant": ["plain", "eager"]}, parts().test)
+    np.testing.assert_array_equal(serial.losses, other.losses)
+    assert dict(serial.provenance) == dict(other.provenance)
+    with ThreadPoolExecutor(3) as executor:
+        third = BlackBox(fixed_point, SPACE, defaults=engine().defaults, executor=executor)
+        found = third.table({"damping": [0.3, 0.5], "variant": ["plain", "eager"]}, parts().test)
+    np.testing.assert_array_equal(serial.losses, found.losses)
+    with pytest.raises(EngineError, match="The executor takes no calls"):
+        third.table({"damping": [0.3], "variant": ["plain"]}, parts().test)
+
+
+def test_what_cannot_be_sent_to_a_worker_is_said():
+    lock = Lock()
+    with pytest.raises(EngineError, match="The function cannot be sent to a worker"):
+        box(lambda hyper, instance: float(lock.locked()), workers=2).table(TWO, NUMBERS)
+    with pytest.raises(EngineError, match="returned"):
+        box(lambda hyper, instance: "nothing", workers=2).table(TWO, NUMBERS)
+
+
+@pytest.mark.parametrize(
+    "options", [{"workers": 0}, {"workers": 1.5}, {"limit": 0}, {"limit": "5"}, {"executor": 3}, {"limit": np.inf}]
+)
+def test_what_is_no_worker_is_refused(options):
+    with pytest.raises(EngineError):
+        box(treacherous, **options)

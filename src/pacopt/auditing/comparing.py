@@ -131,6 +131,6 @@ def _agree(name: str, ours: Any, theirs: Any) -> bool:
     if isinstance(ours, NUMBERS) and isinstance(theirs, NUMBERS) and not isinstance(ours, bool):
         ours, theirs = float(ours), float(theirs)
         # A difference of two numbers carries their rounding, however small it is itself.
-        rounding = 1e-13 if name.endswith(("_cost", ".kl")) else 0.0
+        rounding = 1e-11 if name.endswith(("_cost", ".kl")) else 0.0
         return bool(abs(ours - theirs) <= TOLERANCE * max(abs(ours), abs(theirs)) + rounding)
     return bool(ours == theirs)

@@ -1,7 +1,5 @@
 """Baselines that stand in a table beside its candidates."""
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Bool
 
@@ -31,8 +29,7 @@ def baseline_table(table: LossTable, name: str) -> LossTable:
 def wins(table: LossTable, baseline: str, score: AbstractScore) -> Bool[np.ndarray, "hyper instance"]:
     """Where a candidate ends below the baseline; a run that failed, or ended above its start, counts as the start."""
     ours, theirs = table.leads, baseline_table(table, baseline).leads
-    cap: Any = np.inf if ours.start is None else ours.starts
-    floor = score.floor(ours)
+    cap, floor = score.most(ours), score.floor(ours)
     ended = [np.where(np.isfinite(each.losses), np.minimum(each.losses, cap), cap) for each in (ours, theirs)]
     one, other = (np.maximum(each, floor) for each in ended)
     below: np.ndarray = one < other

@@ -12,8 +12,10 @@ from pacopt.assumptions import FIXED_BEFORE, IID
 from pacopt.bounds.base import AbstractBound
 from pacopt.bounds.success import PADDING
 from pacopt.bounds.sums import by_rows
+from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.support.numbers import is_real
 
 #: A part of the start loss, or a word for what losses without a start count to.
 Target = float | str
@@ -103,6 +105,8 @@ class Stairs:
 
     def probability(self, steps: float, target: Target | None = None) -> float:
         """At least so large a part of the instances reaches the target within these steps; 0 if nothing is shown."""
+        if not is_real(steps) or steps != steps:
+            raise DesignError(f"steps is {steps!r}.", "It is a number of steps.", "", "Use probability(30, 0.1).")
         # A run that never meets the target is late, however long one waits.
         within = min(float(steps), FOREVER)
         found = [
@@ -113,6 +117,8 @@ class Stairs:
 
     def steps(self, probability: float, target: Target | None = None) -> float | None:
         """The fewest steps within which at least this part reaches the target; None if no number is shown."""
+        if not is_real(probability) or not 0 <= probability <= 1:
+            raise DesignError(f"probability is {probability!r}.", "It is a probability.", "", "Use steps(0.9, 0.1).")
         found = inf
         for times, parts in self._as_hard_as(target):
             enough = np.flatnonzero(parts[:-1] >= probability)
@@ -123,6 +129,10 @@ class Stairs:
     def _as_hard_as(self, target: Target | None) -> list[tuple[np.ndarray, np.ndarray]]:
         """Times and bounds of the targets whose runs have met this one; the last target if none is named."""
         chosen = self.targets[-1] if target is None else target
+        if not isinstance(chosen, str) and not (is_real(chosen) and chosen == chosen):
+            raise DesignError(
+                f"target is {target!r}.", "It is a part of the start, or a word.", "", f"Use {self.targets[-1]!r}."
+            )
         if isinstance(chosen, str) or isinstance(self.targets[0], str):
             held = [k for k, each in enumerate(self.targets) if each == chosen]
         else:

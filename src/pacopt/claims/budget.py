@@ -13,6 +13,7 @@ from pacopt.claims.subject import Subject
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.scores import AbstractScore
 from pacopt.support.cells import checked_targets
 from pacopt.support.numbers import is_real
 from pacopt.support.rounding import down, percent, percentage, up
@@ -65,8 +66,10 @@ class Budget(AbstractClaim):
                 "Use 0.99, for example.",
             )
         ranks = 1 / np.arange(len(targets), 0.0, -1.0)
-        weights = tuple(float(each) for each in (self.weights or ranks / ranks.sum()))
-        if len(weights) != len(targets) or not (min(weights) > 0 and sum(weights) <= 1 + 1e-9):
+        own: Any = self.weights
+        known = isinstance(own, list | tuple) and all(map(is_real, own))
+        weights = tuple(map(float, own)) if known and len(own) else tuple((ranks / ranks.sum()).tolist())
+        if not known or len(weights) != len(targets) or not (min(weights) > 0 and sum(weights) <= 1 + 1e-9):
             raise DesignError(
                 f"The weights of the targets are {self.weights!r}.",
                 f"Each of the {len(targets)} targets has a positive one, and they sum to at most one.",
@@ -107,12 +110,10 @@ class Budget(AbstractClaim):
 
     def sentence(self, value: float | None, subject: Subject) -> str:
         """Within so many steps."""
-        part, reach = f"{percentage(self.part)} %", _reach(self.targets[-1])
+        part, reach = f"{percentage(self.part)} %", f"{_reach(self.targets[-1])}{self._aside(subject.score)}"
         if value is None:
-            return (
-                f"It could not be shown that {part} of {subject.drawn} {reach}, within any number of {_unit(subject)}."
-            )
-        return f"Within {up(value)} {_unit(subject)} at least {part} of {subject.drawn} {reach}."
+            return f"It could not be shown that {part} of {subject.drawn} {reach}."
+        return f"Within {_amount(value, subject)} at least {part} of {subject.drawn} {reach}."
 
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
         """The other targets, and what reaching means."""
@@ -123,7 +124,11 @@ class Budget(AbstractClaim):
             within = "no number is shown" if steps is None else f"within {up(steps)}"
             told.append(f"{_named(target)} {within} (at all: at least {percent(down(reached))})")
         staying = [] if isinstance(self.targets[0], str) else ["Reaching a target says nothing about staying there."]
-        return [f"At least {part} reach: {'; '.join(told)}.", *staying]
+        return [f"At least {part} reach{self._aside(design.score)}: {'; '.join(told)}.", *staying]
+
+    def _aside(self, score: AbstractScore) -> str:
+        """What is to be reached, if that is no loss."""
+        return "" if isinstance(self.targets[0], str) else score.aside
 
     def heading(self, design: "Design") -> str:
         """What is reached."""
@@ -131,7 +136,7 @@ class Budget(AbstractClaim):
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """The number of steps."""
-        shown = self.missing if value is None else f"≤ {up(value)} {_unit(subject)}"
+        shown = self.missing if value is None else f"≤ {_amount(value, subject).removeprefix('a ')}"
         return Highlight(f"budget for {_named(self.targets[-1])}", shown, self.sentence(value, subject))
 
 
@@ -148,5 +153,7 @@ def _reach(target: Target) -> str:
     return f"are {target}" if isinstance(target, str) else f"reach {target!r} times their start"
 
 
-def _unit(subject: Subject) -> str:
-    return "steps" if subject.relative else subject.score.unit or subject.loss
+def _amount(value: float, subject: Subject) -> str:
+    """A number of steps, or of what losses count."""
+    unit = "steps" if subject.relative else subject.score.unit
+    return f"{up(value)} {unit}" if unit else f"a {subject.loss} of {up(value)}"

@@ -79,7 +79,7 @@ class Gain(Over, AbstractClaim):
 
     def sentence(self, value: float | None, subject: Subject) -> str:
         """So many times smaller."""
-        what, both = subject.score.noun, ", both with the safeguard" if subject.relative else ""
+        what, both = subject.score.noun, ", both with the safeguard" if subject.relative else f", {subject.proviso}"
         if value is None:
             return f"No gain over {self.over[0]} could be shown with these instances."
         if isinstance(subject.score, Digits):
@@ -103,7 +103,7 @@ class Gain(Over, AbstractClaim):
         if value is None:
             return Highlight(f"gain over {self.over[0]}", self.missing, self.sentence(value, subject))
         what = "More digits on average" if unit == "digits" else f"A smaller mean {subject.score.noun}"
-        both = ", both with the safeguard" if subject.relative else ""
+        both = ", both with the safeguard" if subject.relative else f", {subject.proviso}"
         return Highlight(f"gain over {self.over[0]}", f"≥ {down(value)} {unit}", f"{what}{both}.")
 
     def heading(self, design: "Design") -> str:

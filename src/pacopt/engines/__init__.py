@@ -2,7 +2,8 @@
 
 from pacopt.engines.base import AbstractEngine, Metric, Standard
 from pacopt.engines.blackbox import BlackBox, Result
-from pacopt.engines.cellwise import AbstractCellEngine, Run
+from pacopt.engines.cellwise import AbstractCellEngine
+from pacopt.engines.ended import Run
 from pacopt.engines.solution import Solution
 
 __all__ = ["AbstractCellEngine", "AbstractEngine", "BlackBox", "Metric", "Result", "Run", "Solution", "Standard"]

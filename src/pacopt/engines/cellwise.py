@@ -2,9 +2,9 @@
 
 import platform
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from pacopt._version import __version__
 from pacopt.columns import Columns
 from pacopt.engines.base import AbstractEngine, Candidates
 from pacopt.engines.description import candidates_hash, described, stored
+from pacopt.engines.ended import Run, checked_run, kind_of, refuse_all_failed, refuse_mixed, start_of
 from pacopt.engines.solution import Solution
 from pacopt.engines.store import Checkpoint
 from pacopt.engines.work import Layout, Progress, Tile, collect, expanded
@@ -19,35 +20,20 @@ from pacopt.errors import CandidatesError, EngineError, PacoptError, suggest
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.support.arrays import digest, frozen
-from pacopt.support.cells import refuse_bad_losses
 from pacopt.support.interrupts import heed, heeded
-from pacopt.support.numbers import is_real
 from pacopt.support.values import ONLY, value_of
 
 #: At least so many calls in a tile, so that a stored one is worth its file.
 CALLS = 64
-#: If so many runs fail, and no other has ended, something is wrong with the function.
-FEW = 16
-#: Ways to fail are told apart by so many letters.
-LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """How a run ended: its loss, the loss at its start, and the points of both, which `solve` hands back.
+class Call(NamedTuple):
+    """One candidate on one instance, and how errors call it."""
 
-    A loss that is not finite means that the run failed; `failure` says how, in words. `start_loss` is left out where
-    losses are not compared with a start. `success` is a verdict of your own, for all runs or for none. `times` are when
-    the targets of the engine were first met.
-    """
-
-    loss: float
-    start_loss: float | None = None
-    x: Any = None
-    start: Any = None
-    success: bool | None = None
-    times: Mapping[float, float] = field(default_factory=dict)
-    failure: str = ""
+    hyper: Mapping[str, Any]
+    instance: Mapping[str, Any]
+    seed: int
+    place: str
 
 
 class AbstractCellEngine(AbstractEngine):
@@ -116,9 +102,8 @@ class AbstractCellEngine(AbstractEngine):
 
     def called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int, place: str) -> Run:
         """A run whose numbers are numbers; whatever it raises says where."""
-        given = {name: value for name, value in hyper.items() if name in self.space}
         try:
-            run = self.run(given, instance, seed)
+            run = self.run(self.known(hyper), instance, seed)
         except (PacoptError, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -128,17 +113,17 @@ class AbstractCellEngine(AbstractEngine):
                 "",
                 "Return Run(loss=float('inf'), ...) where your solver fails.",
             ) from error
-        numbers = [] if not isinstance(run, Run) else [run.loss, 0.0 if run.start_loss is None else run.start_loss]
-        if not numbers or not all(map(is_real, numbers)):
-            raise EngineError(
-                f"{place} returned {run!r}.",
-                "A run returns pacopt.engines.Run(loss=..., start_loss=...), with numbers.",
-                "",
-                "Convert them with float(...).",
-            )
-        start = None if run.start_loss is None else np.array([run.start_loss], dtype=float)
-        refuse_bad_losses(np.array([[run.loss]], dtype=float), start)
-        return run
+        return checked_run(run, place)
+
+    def known(self, hyper: Mapping[str, Any]) -> dict[str, Any]:
+        """The hyperparameters without what is none of this space."""
+        return {name: value for name, value in hyper.items() if name in self.space}
+
+    def results(self, calls: Iterable[Call]) -> Iterator[Run]:
+        """The runs of some calls, in order."""
+        for call in calls:
+            heed()
+            yield self.called(*call)
 
     def _work(self, candidates: Candidates, instances: Instances) -> "CellWork":
         values = self._checked(candidates)
@@ -210,73 +195,34 @@ class CellWork:
     def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
         """Tile after tile; an interrupt is noticed between two calls."""
         layout, table_key, skipped = self.layout, self.table_key, set(skip)
-        hypers = [{name: value_of(values, i) for name, values in self.candidates.items()} for i in range(layout.rows)]
-        for first in layout:
-            if first not in skipped:
-                yield self._tile(table_key, hypers, first, layout.width(first))
+        firsts = [first for first in layout if first not in skipped]
+        runs = self.engine.results(self._calls(firsts))
+        for first in firsts:
+            rows = [[next(runs) for _ in range(layout.rows)] for _ in range(layout.width(first))]
+            yield self._tile(table_key, rows, first)
 
-    def _tile(self, table_key: str, hypers: list[dict[str, Any]], first: int, width: int) -> Tile:
+    def _calls(self, firsts: list[int]) -> Iterator[Call]:
+        """The calls of some tiles: all candidates on an instance, then on the next one."""
+        layout = self.layout
+        hypers = [{name: value_of(values, i) for name, values in self.candidates.items()} for i in range(layout.rows)]
+        for first in firsts:
+            for column in range(first, first + layout.width(first)):
+                instance, seed = self.instances[column], int(self.seeds[column])
+                for i, hyper in enumerate(hypers):
+                    yield Call(hyper, instance, seed, f"Candidate {i} on instance {column}")
+
+    def _tile(self, table_key: str, rows: list[list[Run]], first: int) -> Tile:
         targets = self.engine.targets
-        losses, start = np.empty((len(hypers), width, 1)), np.full(width, np.nan)
-        times = np.empty((len(hypers), width, len(targets)))
-        rows: list[list[Run]] = []
-        for j in range(width):
-            instance, seed = self.instances[first + j], int(self.seeds[first + j])
-            runs = []
-            for i, hyper in enumerate(hypers):
-                heed()
-                runs.append(self.engine.called(hyper, instance, seed, f"Candidate {i} on instance {first + j}"))
-            losses[:, j, 0] = [run.loss for run in runs]
-            times[:, j] = [[run.times[target] for target in targets] for run in runs]
-            start[j] = _start(runs, first + j)
-            rows.append(runs)
+        losses = np.array([[run.loss for run in runs] for runs in rows]).T[:, :, None]
+        times = np.array([[[run.times[target] for target in targets] for run in runs] for runs in rows])
+        times = times.reshape(len(rows), len(rows[0]), len(targets)).transpose(1, 0, 2)
+        start = np.array([start_of(runs, first + j) for j, runs in enumerate(rows)])
         ended = [run for runs in rows for run in runs if not run.failure]
-        _refuse_all_failed(rows, first)
-        _refuse_mixed([run.start_loss is None for run in ended], "a start loss", first)
-        _refuse_mixed([run.success is None for run in ended], "a verdict of success", first)
+        refuse_all_failed(rows, first)
+        refuse_mixed([run.start_loss is None for run in ended], "a start loss", first)
+        refuse_mixed([run.success is None for run in ended], "a verdict of success", first)
         told = any(run.success is not None for run in ended)
         success = np.array([[bool(run.success) for run in runs] for runs in rows]).T if told else None
-        messages = np.array([[_kind(run.failure) for run in runs] for runs in rows]).T
+        messages = np.array([[kind_of(run.failure) for run in runs] for runs in rows]).T
         recorded = np.where(np.isfinite(times), times, -1) if targets else None
         return Tile(table_key, first, losses, start, success, 0, recorded, messages if messages.any() else None)
-
-
-def _start(runs: list[Run], column: int) -> float:
-    """The loss at the start of all runs of an instance; NaN where nobody tells."""
-    known = {float(run.start_loss): i for i, run in reversed([*enumerate(runs)]) if run.start_loss is not None}
-    if len(known) > 1:
-        (one, i), (other, j) = sorted(known.items(), key=lambda pair: pair[1])[:2]
-        raise EngineError(
-            f"On instance {column} candidate {i} starts at the loss {one!r}, and candidate {j} at {other!r}.",
-            "All candidates start at the same loss.",
-            "Ratios to the start could not be compared otherwise.",
-            "Compute start_loss from the instance alone.",
-        )
-    return next(iter(known), np.nan)
-
-
-def _refuse_mixed(lacking: list[bool], what: str, first: int) -> None:
-    if len(set(lacking)) > 1:
-        raise EngineError(
-            f"Some runs have {what}, and others have none (from instance {first} on).",
-            "All runs have one, or none has.",
-            "",
-            "Return it for all of them; a run that failed has the loss infinity.",
-        )
-
-
-def _refuse_all_failed(rows: list[list[Run]], first: int) -> None:
-    """Refuse to go on where nothing runs at all: then it is not the instances."""
-    failures = [run.failure for runs in rows for run in runs]
-    if first == 0 and len(failures) >= FEW and all(failures):
-        raise EngineError(
-            f"All of the first {len(failures)} runs failed; the first said {failures[0]!r}.",
-            "A run that fails is counted, and does not end the job; but some have to come to an end.",
-            "",
-            "Correct the function, or the space: the solver may refuse such values.",
-        )
-
-
-def _kind(failure: str) -> str:
-    """In which way a run failed, without what differs from run to run."""
-    return failure.partition(":")[0][:LONGEST]

@@ -48,8 +48,8 @@ def _fields(value: Any) -> dict[str, Any]:
     """What an object is made of: the fields of a dataclass, else its attributes."""
     others = dict(sorted(vars(value).items())) if hasattr(value, "__dict__") else {}
     if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)} | others
-    return others
+        others = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)} | others
+    return {name: each for name, each in others.items() if name not in getattr(type(value), "undescribed", ())}
 
 
 def _is_array(value: Any) -> bool:

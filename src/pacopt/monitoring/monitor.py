@@ -79,6 +79,8 @@ class Monitor:
                 "Use learned.monitor(), or pacopt.Monitor.of(learned.certificate).",
             )
         design = certificate.design
+        if not isinstance(claims, str | list | tuple | None):
+            raise MonitorError(f"claims is {claims!r}.", "Claims go by their names.", "", 'Use ["risk", "success"].')
         named = [design.objective.name] if claims is None else [claims] if isinstance(claims, str) else list(claims)
         if not named or len(set(named)) < len(named):
             raise MonitorError(f"claims is {claims!r}.", "Each claim is watched once.", "", "Leave it out.")

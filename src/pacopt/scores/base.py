@@ -29,6 +29,8 @@ class AbstractScore(ABC):
     relative: ClassVar[bool]
     #: Whether it is in the unit in which runs end: a ratio, or a loss of its own. Else it is a function of that.
     on_outcomes: ClassVar[bool] = True
+    #: Whether it depends on how many steps a run has.
+    counts_steps: ClassVar[bool] = False
     #: More than z can be off by the rounding of logarithms; a bound on its mean is larger by that.
     rounding: ClassVar[float] = 0.0
 
@@ -120,6 +122,10 @@ class AbstractScore(ABC):
     def begun(self, steps: int | None) -> "AbstractScore":
         """This score for runs of so many steps, if anybody counts them."""
         return self
+
+    def most(self, table: LossTable) -> Any:
+        """Losses above this are as bad as it, for each run of a table: the start, if there is one."""
+        return np.inf if table.start is None else table.starts
 
     def floor(self, table: LossTable) -> Any:
         """Losses below this are as good as it, for each run of a table."""

@@ -11,6 +11,7 @@ from pacopt.assumptions import Assumption, Status
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.scores.base import AbstractScore, quantity_of
+from pacopt.support.cells import refuse_other_verdicts
 from pacopt.support.numbers import is_real
 from pacopt.support.rounding import up
 
@@ -43,6 +44,7 @@ class Effort(AbstractScore):
     limit: int | None = field(default=None, repr=False, compare=False)
 
     name: ClassVar = "effort"
+    counts_steps: ClassVar = True
     relative: ClassVar = False
 
     def __post_init__(self) -> None:
@@ -91,7 +93,7 @@ class Effort(AbstractScore):
     @property
     def proviso(self) -> str:
         """How long it is run, and what counts beyond."""
-        return f"where a run that does not within {self._cap:g} counts as {self.scale:g}"
+        return f"where a run that takes more than {self._cap:g} {self.unit} counts as {self.scale:g}"
 
     @property
     def event(self) -> str:
@@ -124,6 +126,10 @@ class Effort(AbstractScore):
         """1: a run may meet its target at the last step."""
         return 1.0
 
+    def most(self, table: LossTable) -> float:
+        """The cap."""
+        return self._cap
+
     def sentence(self, value: float) -> str:
         """It uses so many steps."""
         counted = "" if self.penalty == 1 else f", where a run that does not get there counts as {self.scale:g}"
@@ -148,6 +154,15 @@ class Effort(AbstractScore):
 
     def begun(self, steps: int | None) -> "Effort":
         """With the steps of the engine as long as there is no cap; one that runs do not reach is refused."""
+        if not isinstance(self.target, str) and (
+            self.unit == "seconds" or (steps is not None and self.unit != "steps")
+        ):
+            raise DesignError(
+                f"The score is {self!r}.",
+                "How long it takes to a part of the start is counted in steps.",
+                "Steps would be called something else.",
+                'Leave the unit out; for seconds the target is a word: Effort("solved", unit="seconds").',
+            )
         counted = None if isinstance(self.target, str) else self.cap
         if counted is not None and (not counted.is_integer() or (steps is not None and counted > steps)):
             raise DesignError(
@@ -180,7 +195,8 @@ class Effort(AbstractScore):
         return replace(self, cap=float(ceil(wanted) if steps is None else min(ceil(wanted), steps)))
 
     def check(self, table: LossTable) -> None:
-        """Refuse times beyond the cap: such a run has not met its target."""
+        """Refuse times beyond the cap, and of runs that are said not to have succeeded."""
+        refuse_other_verdicts(table.losses, table.success)
         beyond = int((np.isfinite(table.losses) & (table.losses > self._cap)).sum())
         if beyond:
             raise DesignError(

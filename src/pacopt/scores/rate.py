@@ -31,13 +31,14 @@ class Rate(AbstractScore):
     quantity: str = "loss"
 
     name: ClassVar = "rate"
+    counts_steps: ClassVar = True
     relative: ClassVar = True
     on_outcomes: ClassVar = False
     rounding: ClassVar = 1e-12
 
     def __post_init__(self) -> None:
         """Refuse what is no number of steps."""
-        if self.steps is not None and not is_whole(self.steps, 1):
+        if self.steps is not None and not (is_whole(self.steps, 1) and self.steps <= 2**53):
             raise DesignError(
                 f"A rate over {self.steps!r} steps is asked for.", "It is a whole number.", "", "Use pacopt.Rate(50)."
             )

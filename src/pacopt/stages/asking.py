@@ -50,9 +50,20 @@ def check_flag(name: str, value: Any) -> None:
         raise DesignError(f"{name} is {value!r}.", "It is True or False.", "", f"Use {name}=True, or leave it out.")
 
 
-def recording(engine: AbstractEngine, claims: Sequence[AbstractClaim]) -> AbstractEngine:
+def recording(
+    engine: AbstractEngine, claims: Sequence[AbstractClaim], score: AbstractScore | None = None
+) -> AbstractEngine:
     """The engine, recording when runs reach what the claims speak of; as it is if they speak of nothing."""
     targets = {target for claim in claims for target in claim.targets_recorded}
+    goal = getattr(score, "target", None)
+    beyond = [target for target in targets if isinstance(goal, float) and target < goal]
+    if beyond:
+        raise DesignError(
+            f"The score is {score!r}, and {beyond[0]!r} times the start is to be reached within a budget.",
+            "A run that stops at its target reaches nothing below it.",
+            "",
+            "Leave out targets of the budget below that of the effort.",
+        )
     return engine.recording(tuple(sorted(targets, reverse=True))) if targets else engine
 
 

@@ -123,6 +123,13 @@ def _opponent(
             "",
             'Give them: pacopt.Baseline({"step_size": 0.1}).',
         )
+    if not isinstance(hyper, Mapping):
+        raise DesignError(
+            f"The hyperparameters of the baseline {name or 'given'!r} are {hyper!r}.",
+            "They go by their names.",
+            "",
+            'Use {"step_size": 0.1}.',
+        )
     runs.check({key: np.asarray([value]) for key, value in hyper.items()}, parts.train)
     kind = "" if baseline.algorithm is None else f" of {type(baseline.algorithm).__name__}"
     return Opponent(name or (f"the textbook{kind}" if textbook else f"the baseline{kind}"), runs, hyper)

@@ -56,11 +56,11 @@ class Stages:
             return self
         over = tuple(each.name for each in opponents)
         other = [each.name for each in opponents if each.engine.steps != self.engine.steps]
-        if other and not self.score.relative:
+        if other and self.score.counts_steps:
             raise DesignError(
                 f"The score is {self.score!r}, and the baseline {other[0]!r} has its own number of steps.",
-                "What counts steps runs all until the same cap.",
-                "A baseline that is given fewer steps would look as if it needed more.",
+                "What is counted by steps is compared for equal numbers of them.",
+                "With fewer steps a baseline would look worse, or better, than it is.",
                 "Leave the steps of the baseline out.",
             )
         return replace(self, opponents=opponents, claims=compared_claims(self.claims, over, tuple(map(str, opponents))))

@@ -9,16 +9,15 @@ import numpy as np
 
 from pacopt.errors import TableError
 from pacopt.support.arrays import frozen
+from pacopt.support.numbers import is_real
 from pacopt.support.values import ONLY
 
 
 def checked_targets(targets: Any) -> tuple[float, ...]:
     """Different parts of a start loss to be reached, the largest first."""
-    try:
-        found = tuple(sorted({float(target) for target in targets}, reverse=True))
-    except (TypeError, ValueError):
-        found = (np.nan,)
-    if not all(0 < target < 1 for target in found) or len(found) < len(targets):
+    known = isinstance(targets, list | tuple) and all(map(is_real, targets))
+    found = tuple(sorted({float(target) for target in targets}, reverse=True)) if known else (np.nan,)
+    if not known or not all(0 < target < 1 for target in found) or len(found) < len(targets):
         raise TableError(
             f"The targets are {targets!r}.",
             "A target is a part of the start loss: a number above 0 and below 1, each given once.",
@@ -26,6 +25,18 @@ def checked_targets(targets: Any) -> tuple[float, ...]:
             "Use [1e-1, 1e-3], for example.",
         )
     return found
+
+
+def refuse_other_verdicts(times: np.ndarray, success: np.ndarray | None) -> None:
+    """Refuse times of runs that have not succeeded: where a target is not met, its time is infinite."""
+    odd = 0 if success is None else int((np.isfinite(times) & ~success).sum())
+    if odd:
+        raise TableError(
+            f"{odd} runs have a time, and the verdict that they did not succeed.",
+            "A time is when a run met its target; it is infinite for one that never did.",
+            "It would count as solved here, and as failed there.",
+            "Use numpy.where(success, times, numpy.inf), and leave success out.",
+        )
 
 
 def first_times(times: Any, shape: tuple[int, ...]) -> dict[float, np.ndarray]:
@@ -36,8 +47,10 @@ def first_times(times: Any, shape: tuple[int, ...]) -> dict[float, np.ndarray]:
         )
     found: dict[float, np.ndarray] = {}
     earlier = np.zeros(shape)
-    for target in checked_targets(tuple(times)):
-        array = real_array(f"times[{target!r}]", times[target])
+    targets = checked_targets(tuple(times))
+    named = {float(target): array for target, array in times.items()}
+    for target in targets:
+        array = real_array(f"times[{target!r}]", named[target])
         if array.shape != shape or np.isnan(array).any() or (array < 0).any():
             raise TableError(
                 f"times[{target!r}] has shape {array.shape}, and {int((~(array >= 0)).sum())} of its numbers are "
@@ -218,10 +231,11 @@ def baseline_rows(baselines: Any, runs: int) -> dict[str, np.ndarray]:
             f"baselines is a {type(baselines).__name__}.", "They go by name.", "", 'Use {"default": losses}.'
         )
     found = {}
-    for name, losses in sorted(baselines.items()):
-        row = real_array(f"baselines[{name!r}]", losses)
+    for name in baselines:
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or "/" in name:
             raise TableError(f"A baseline is named {name!r}.", "Its name can be printed.", "", "Rename it.")
+    for name, losses in sorted(baselines.items()):
+        row = real_array(f"baselines[{name!r}]", losses)
         if row.shape != (runs,):
             raise TableError(
                 f"baselines[{name!r}] has shape {row.shape}.",

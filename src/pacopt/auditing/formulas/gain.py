@@ -15,7 +15,7 @@ FIXED = ("declared", "the baselines were fixed before the training instances wer
 
 def key(name: str, baseline: str) -> str:
     """Under which a number over a baseline is stored."""
-    return name + "_" + "_".join(part.lower() for part in re.findall("[0-9a-zA-Z]+", baseline))
+    return name + "_" + "_".join(part.lower() for part in re.findall(r"\w+", baseline)).strip("_")
 
 
 def _level(s: Setting, claim: dict[str, Any], index: int) -> float:

@@ -14,7 +14,7 @@ __all__ = ["candidates", "deployed", "ledger", "possible", "posterior"]
 def _below(s: Setting, baseline: str) -> np.ndarray:
     """Where a run ends below that of the baseline; one that failed or ended above its start counts as the start."""
     score, table = s.design["score"], s.table
-    top = np.full(table.losses.shape[1], np.inf) if table.start is None else table.start
+    top = np.full(table.losses.shape[1], score.get("cap", np.inf)) if table.start is None else table.start
     least = 10.0 ** -score["top"] * top if score["name"] == "digits" else np.zeros_like(top)
     ours, theirs = (
         np.clip(np.where(np.isfinite(losses), losses, np.inf), least, top)

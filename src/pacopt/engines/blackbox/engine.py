@@ -1,21 +1,26 @@
 """Any function as an engine: how a solver with some settings does on an instance."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from copy import copy
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pacopt.engines.base import Metric, Standard
 from pacopt.engines.blackbox.result import Result, result_of
-from pacopt.engines.cellwise import AbstractCellEngine, Run
+from pacopt.engines.blackbox.workers import answers
+from pacopt.engines.cellwise import AbstractCellEngine, Call
+from pacopt.engines.ended import Run, checked_run
 from pacopt.engines.solution import Solution
 from pacopt.errors import EngineError, PacoptError
 from pacopt.instances import Instances
 from pacopt.space import Domain
+from pacopt.support.numbers import is_real, is_whole
 
 #: What an effort can be counted in.
 UNITS = ("iterations", "seconds")
@@ -28,6 +33,10 @@ class BlackBox(AbstractCellEngine):
     An exception is a failure of that run, recorded and counted, and never ends the job. Each call starts afresh: what
     one run leaves behind must not change the next. `defaults` are the settings that you would use otherwise; over them
     a gain is claimed. `metric` names what the loss is, and with a `largest` value gives its range.
+
+    So many `workers` run side by side in processes of their own, or an `executor` runs them; the table is the same. A
+    call that takes longer than `limit` seconds is stopped, whatever it is doing, and has failed; so has one whose
+    process died three times.
 
     >>> from pacopt import Interval
     >>> def solve(hyper, instance):
@@ -50,6 +59,13 @@ class BlackBox(AbstractCellEngine):
     cap: float | None
     goal: float | None
     targets: tuple[float, ...]
+    #: How many processes run side by side, how long a call may take in seconds, and who runs them instead.
+    workers: int
+    limit: float | None
+    executor: Executor | None
+
+    #: By whom calls are made changes nothing of what they come to.
+    undescribed: ClassVar = frozenset({"workers", "executor"})
 
     def __init__(
         self,
@@ -58,7 +74,11 @@ class BlackBox(AbstractCellEngine):
         *,
         defaults: Mapping[str, Any] | None = None,
         metric: Metric | None = None,
+        workers: int = 1,
+        limit: float | None = None,
+        executor: Executor | None = None,
     ) -> None:
+        _check_workers(workers, limit, executor)
         if not callable(solve):
             raise EngineError(
                 f"A {type(solve).__name__} was given.",
@@ -67,6 +87,7 @@ class BlackBox(AbstractCellEngine):
                 "Write BlackBox(solve, {...}).",
             )
         values = {"function": solve, "domain": dict(space), "defaults": defaults, "measured": metric}
+        values |= {"workers": workers, "limit": limit, "executor": executor}
         for name, value in {**values, "counted": None, "cap": None, "goal": None, "targets": ()}.items():
             object.__setattr__(self, name, value)
 
@@ -113,7 +134,28 @@ class BlackBox(AbstractCellEngine):
 
     def run(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Run:
         """One call, and what the table keeps of it."""
-        result, failure = self._called(hyper, instance)
+        return self._kept(*self._called(hyper, instance))
+
+    def results(self, calls: Iterable[Call]) -> Iterator[Run]:
+        """The runs of some calls, in order: one after the other here, or side by side in workers."""
+        if self.workers == 1 and self.limit is None and self.executor is None:
+            yield from super().results(calls)
+            return
+        places: deque[str] = deque()
+
+        def sent() -> Iterator[tuple[Any, Any]]:
+            for call in calls:
+                places.append(call.place)
+                yield self.known(call.hyper), dict(call.instance)
+
+        found = answers(self.function, sent(), workers=self.workers, limit=self.limit, executor=self.executor)
+        for answer in found:
+            place = places.popleft()
+            result = Result() if answer.failure else self._timed(result_of(answer.value, place), answer.seconds)
+            yield checked_run(self._kept(result, answer.failure), place)
+
+    def _kept(self, result: Result, failure: str) -> Run:
+        """What the table keeps of a call."""
         if failure:
             return Run(loss=inf, failure=failure, times=dict.fromkeys(self.targets, inf))
         times = {target: _first(result, target) for target in self.targets}
@@ -164,7 +206,26 @@ class BlackBox(AbstractCellEngine):
         except Exception as error:  # whatever a solver raises is a failure of this run
             return Result(), f"{type(error).__name__}: {error}"
         result = result_of(value, f"The function {getattr(self.function, '__name__', 'given')}")
-        return (result if result.seconds is not None else replace(result, seconds=time.perf_counter() - begun)), ""
+        return self._timed(result, time.perf_counter() - begun), ""
+
+    @staticmethod
+    def _timed(result: Result, seconds: float) -> Result:
+        """With the seconds that were measured, unless the solver tells its own."""
+        return result if result.seconds is not None else replace(result, seconds=seconds)
+
+
+def _check_workers(workers: Any, limit: Any, executor: Any) -> None:
+    if not is_whole(workers, 1):
+        raise EngineError(f"workers is {workers!r}.", "It is a whole number, at least 1.", "", "Use workers=2.")
+    if limit is not None and not (is_real(limit) and 0 < limit < inf):
+        raise EngineError(f"limit is {limit!r}.", "It is a number of seconds.", "", "Use limit=10.0, or leave it out.")
+    if executor is not None and (not isinstance(executor, Executor) or limit is not None or workers != 1):
+        raise EngineError(
+            f"executor is {executor!r}, with {workers} workers and a limit of {limit!r}.",
+            "It is a concurrent.futures.Executor, which knows its own workers; nobody can stop a call of its.",
+            "",
+            "Use workers=2 and limit=10.0 without an executor, or an executor alone.",
+        )
 
 
 def _taken(result: Result, unit: str) -> float:

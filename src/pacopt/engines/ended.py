@@ -1,0 +1,91 @@
+"""How single runs ended, and what runs of one table have to have in common."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pacopt.errors import EngineError
+from pacopt.support.cells import refuse_bad_losses
+from pacopt.support.numbers import is_real
+
+#: If so many runs fail, and no other has ended, something is wrong with the function.
+FEW = 16
+#: Ways to fail are told apart by so many letters.
+LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """How a run ended: its loss, the loss at its start, and the points of both, which `solve` hands back.
+
+    A loss that is not finite means that the run failed; `failure` says how, in words. `start_loss` is left out where
+    losses are not compared with a start. `success` is a verdict of your own, for all runs or for none. `times` are when
+    the targets of the engine were first met.
+    """
+
+    loss: float
+    start_loss: float | None = None
+    x: Any = None
+    start: Any = None
+    success: bool | None = None
+    times: Mapping[float, float] = field(default_factory=dict)
+    failure: str = ""
+
+
+def checked_run(run: Any, place: str) -> Run:
+    """A run whose numbers are numbers."""
+    numbers = [] if not isinstance(run, Run) else [run.loss, 0.0 if run.start_loss is None else run.start_loss]
+    if not numbers or not all(map(is_real, numbers)):
+        raise EngineError(
+            f"{place} returned {run!r}.",
+            "A run returns pacopt.engines.Run(loss=..., start_loss=...), with numbers.",
+            "",
+            "Convert them with float(...).",
+        )
+    start = None if run.start_loss is None else np.array([run.start_loss], dtype=float)
+    refuse_bad_losses(np.array([[run.loss]], dtype=float), start)
+    return run  # type: ignore[no-any-return]
+
+
+def start_of(runs: list[Run], column: int) -> float:
+    """The loss at the start of all runs of an instance; NaN where nobody tells."""
+    known = {float(run.start_loss): i for i, run in reversed([*enumerate(runs)]) if run.start_loss is not None}
+    if len(known) > 1:
+        (one, i), (other, j) = sorted(known.items(), key=lambda pair: pair[1])[:2]
+        raise EngineError(
+            f"On instance {column} candidate {i} starts at the loss {one!r}, and candidate {j} at {other!r}.",
+            "All candidates start at the same loss.",
+            "Ratios to the start could not be compared otherwise.",
+            "Compute start_loss from the instance alone.",
+        )
+    return next(iter(known), np.nan)
+
+
+def refuse_mixed(lacking: list[bool], what: str, first: int) -> None:
+    """Refuse runs of which some have something and others have not."""
+    if len(set(lacking)) > 1:
+        raise EngineError(
+            f"Some runs have {what}, and others have none (from instance {first} on).",
+            "All runs have one, or none has.",
+            "",
+            "Return it for all of them; a run that failed has the loss infinity.",
+        )
+
+
+def refuse_all_failed(rows: list[list[Run]], first: int) -> None:
+    """Refuse to go on where nothing runs at all: then it is not the instances."""
+    failures = [run.failure for runs in rows for run in runs]
+    if first == 0 and len(failures) >= FEW and all(failures):
+        raise EngineError(
+            f"All of the first {len(failures)} runs failed; the first said {failures[0]!r}.",
+            "A run that fails is counted, and does not end the job; but some have to come to an end.",
+            "",
+            "Correct the function, or the space: the solver may refuse such values.",
+        )
+
+
+def kind_of(failure: str) -> str:
+    """In which way a run failed, without what differs from run to run."""
+    return failure.partition(":")[0][:LONGEST]
