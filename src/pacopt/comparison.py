@@ -57,7 +57,7 @@ class Comparison:
 
     `scores` are the safeguarded ratios of each row; `columns` are headings for claims whose measured values are printed
     beside mean, median and success. Each interval misses in at most 5 % of all test splits. `averaged` is what is
-    averaged, "ratio" unless losses have no start.
+    averaged, "ratio" unless losses have no start; `usual` is what the row "standard" is.
     """
 
     instances: int
@@ -66,6 +66,7 @@ class Comparison:
     columns: Mapping[str, str] = field(default_factory=dict)
     noun: str = "instances"
     averaged: str = "ratio"
+    usual: str = "textbook"
 
     @staticmethod
     def of(table: LossTable, names: Sequence[str], design: Design) -> "Comparison":
@@ -105,7 +106,13 @@ class Comparison:
         replicates = 1 if table.origin.seeds is None else table.origin.seeds.replicates
         grouped = table.losses.shape[1] != table.shape[1] * replicates
         noun, averaged = "groups" if grouped else "instances", "ratio" if relative else score.noun
-        return Comparison(table.shape[1], tuple(rows), frozen(z), shown, noun, averaged)
+        usual = table.origin.usual
+        return Comparison(table.shape[1], tuple(rows), frozen(z), shown, noun, averaged, usual)
+
+    @property
+    def of_the_usual(self) -> str:
+        """The possessive of what one would use otherwise: "the textbook's", "the defaults'"."""
+        return f"the {self.usual}'" if self.usual.endswith("s") else f"the {self.usual}'s"
 
     @property
     def relative(self) -> bool:

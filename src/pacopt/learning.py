@@ -21,7 +21,7 @@ from pacopt.splits import Split, refuse_repeats
 from pacopt.stages.asking import check_flag, checked_score, engine_and_split, recording, seeding_of
 from pacopt.stages.baselines import TEXTBOOK, Baseline, compared_with, opponents
 from pacopt.stages.course import Course, expected_runs
-from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter
+from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter, usual_of
 from pacopt.stages.refusals import TrainingGuard, checked_seed
 from pacopt.stages.running import Stages, described_machine
 from pacopt.stages.weighing import Prior, default_prior, described_prior, weighed
@@ -157,6 +157,7 @@ def learn(
             "confidence": float(confidence),
             "seed": seed,
             "textbook": number_of(table, standard.hyper),
+            **usual_of(engine),
             **described_prior(chosen, trials),
             **described_machine(table),
         }

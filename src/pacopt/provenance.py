@@ -101,6 +101,7 @@ class Origin:
     prior: str | None = None
     textbook: int | None = None  # the number of the candidate with the textbook's hyperparameters
     seed: int | None = None
+    usual: str = "textbook"  # what one would use otherwise
     failures: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     hardware: Mapping[str, Any] = field(default_factory=dict)
@@ -161,6 +162,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "prior": ("prior", _text),
     "textbook": ("textbook", _count),
     "seed": ("seed", _count),
+    "usual": ("usual", _text),
     "failures": ("failures", lambda value: {_text(name): _count(each) for name, each in value.items()}),
     "versions": ("versions", _texts),
     "hardware": ("hardware", dict),

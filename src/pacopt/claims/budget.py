@@ -137,7 +137,9 @@ class Budget(AbstractClaim):
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """The number of steps."""
         shown = self.missing if value is None else f"≤ {_amount(value, subject).removeprefix('a ')}"
-        return Highlight(f"budget for {_named(self.targets[-1])}", shown, self.sentence(value, subject))
+        target = self.targets[-1]
+        label = f"until {target}" if isinstance(target, str) else f"budget for {_named(target)}"
+        return Highlight(label, shown, self.sentence(value, subject))
 
 
 def _key(target: Target) -> str:

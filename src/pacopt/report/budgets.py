@@ -82,5 +82,6 @@ class Budgets:
     def note(self) -> str:
         """What the cells say."""
         beside = "" if self.test is None else " In brackets: of the test instances."
-        reach = "are" if isinstance(self.stairs.targets[0], str) else "reach"
-        return f"At least so many per cent of new instances {reach} it within so many {self.unit}.{beside}"
+        first = self.stairs.targets[0]
+        reach = f"are {first}" if isinstance(first, str) else "reach it"
+        return f"At least so many per cent of new instances {reach} within so many {self.unit}.{beside}"

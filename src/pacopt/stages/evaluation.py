@@ -67,9 +67,16 @@ def evaluated(
         found = engine.curves(candidates, test, at)
         table, losses = (engine.table(candidates, test), None) if found is None else found
         beside = {each.name: each.losses(score or Ratio(), test) for each in others}
-    about = {"rows": list(rows), "baselines": {each.name: each.described() for each in others}}
+    about: dict[str, Any] = {"rows": list(rows), "baselines": {each.name: each.described() for each in others}}
+    about |= usual_of(engine)
     table = replace(table, provenance={**table.provenance, **about}, baselines=beside)
     return table, None if losses is None else Curves.of(tuple(rows), at, losses, table)
+
+
+def usual_of(engine: AbstractEngine) -> dict[str, str]:
+    """What the hyperparameters are called that one would use otherwise, unless they are a textbook's."""
+    name = engine.usual.removeprefix("the ")
+    return {} if name == "textbook" else {"usual": name}
 
 
 def seeds_matter(engine: AbstractEngine, hyper: Mapping[str, Any], instances: Instances, root: int) -> bool:

@@ -40,11 +40,11 @@ def remarks_on(
     if curves is not None and not origin.known_minimum:
         found += _plateau(curves)
     if comparison is None:
-        found += _failures("training", *training)
+        found += _failures("training", *training, origin.usual)
     else:
         count, relative = comparison.instances, comparison.relative
         rows = {row.name: Raw(count, row.failures, row.worst, relative) for row in comparison.rows}
-        found += _failures("test", rows["learned"], rows.get("standard")) + _behind(comparison)
+        found += _failures("test", rows["learned"], rows.get("standard"), origin.usual) + _behind(comparison)
     return tuple(found)
 
 
@@ -94,13 +94,13 @@ def _plateau(curves: Curves) -> list[str]:
     ]
 
 
-def _failures(part: str, learned: Raw, standard: Raw | None) -> list[str]:
+def _failures(part: str, learned: Raw, standard: Raw | None, usual: str) -> list[str]:
     """More runs without the safeguard that ended above their start than with the textbook's values, or far higher."""
-    allowed, usual = (0, 1.0) if standard is None else (standard.failures, max(1.0, standard.worst))
-    if learned.failures <= allowed and not (learned.relative and learned.worst > FAR * usual):
+    allowed, high = (0, 1.0) if standard is None else (standard.failures, max(1.0, standard.worst))
+    if learned.failures <= allowed and not (learned.relative and learned.worst > FAR * high):
         return []
     if not learned.relative:
-        beside = "" if standard is None else f"; with the textbook's hyperparameters, {standard.failures or 'none'} did"
+        beside = "" if standard is None else f"; with the {usual}, {standard.failures or 'none'} did"
         return [f"{learned.failures} of {learned.runs} {part} runs failed{beside}"]
     beside = ""
     if standard is not None:
@@ -119,4 +119,5 @@ def _behind(comparison: Comparison) -> list[str]:
     if factor.low <= 1:
         return []
     what = comparison.averaged
-    return [f"on the test split the textbook does better: its mean {what} is {times(factor)} lower (95 % interval)"]
+    does = f"{comparison.usual} {'do' if comparison.usual.endswith('s') else 'does'} better"
+    return [f"on the test split the {does}: a mean {what} that is {times(factor)} lower (95 % interval)"]

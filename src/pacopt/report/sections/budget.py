@@ -63,7 +63,9 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
     y = alt.Y(
         "target:N",
         sort=names,
-        axis=alt.Axis(title="part of the start to be reached", grid=False),
+        axis=alt.Axis(
+            title=None if isinstance(stairs.targets[0], str) else "part of the start to be reached", grid=False
+        ),
         scale=alt.Scale(paddingInner=0.08, paddingOuter=0.04),
     )
     tips = [

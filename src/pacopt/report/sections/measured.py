@@ -40,7 +40,7 @@ def measured_of(source: Reported) -> Measured | None:
     if comparison is None:
         return None
     lines = tuple(
-        Line(row.name, _row_name(row), tuple(_cells(row, comparison).values()))
+        Line(row.name, _row_name(row, comparison), tuple(_cells(row, comparison).values()))
         for row in comparison.rows
         if row.name != "prior median"
     )
@@ -61,8 +61,8 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, str]:
     }
 
 
-def _row_name(row: Row) -> str:
-    return "textbook" if row.name == "standard" else row.name.removeprefix("the ")
+def _row_name(row: Row, comparison: Comparison) -> str:
+    return comparison.usual if row.name == "standard" else row.name.removeprefix("the ")
 
 
 def _chance(row: Row) -> str:
@@ -76,14 +76,14 @@ def against_standard(comparison: Comparison) -> str:
         return f"a mean {comparison.averaged} of {between(comparison['learned'].interval)} (95{PERCENT} interval)"
     factor, mean = comparison.factor("learned", "standard"), f"mean {comparison.averaged}"
     if not factor.sure:
-        return f"no difference from the textbook's {mean} that {comparison.instances} instances can show"
+        return f"no difference from {comparison.of_the_usual} {mean} that {comparison.instances} instances can show"
     word = "lower" if factor.low > 1 else "higher"
     if word == "higher":
         factor = comparison.factor("standard", "learned")
     if factor.high <= NARROW * factor.low:
-        return f"{times(factor)} {word} {mean} than the textbook's (95{PERCENT} interval)"
+        return f"{times(factor)} {word} {mean} than {comparison.of_the_usual} (95{PERCENT} interval)"
     return (
-        f"a {word} {mean} than the textbook's; by how much, {comparison.instances} instances do not tell "
+        f"a {word} {mean} than {comparison.of_the_usual}; by how much, {comparison.instances} instances do not tell "
         f"({times(factor)})"
     )
 
@@ -128,9 +128,9 @@ def _means(shown: str, mean: float, comparison: Comparison, standard: Row | None
     if mean < standard.interval[0]:
         return (
             f"Even the certified mean, {shown}, is at least {down(standard.interval[0] / mean, 3)} times lower than "
-            f"the textbook's mean, which is {interval}."
+            f"{comparison.of_the_usual} mean, which is {interval}."
         )
     return (
-        f"The certified mean, {shown}, does not lie below the textbook's mean, which is {interval}: the certificate "
-        "alone does not show that the learned hyperparameters are better."
+        f"The certified mean, {shown}, does not lie below {comparison.of_the_usual} mean, which is {interval}: the "
+        "certificate alone does not show that the learned hyperparameters are better."
     )

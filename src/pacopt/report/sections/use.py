@@ -33,10 +33,16 @@ def use_of(source: Reported) -> Use | None:
         "import pacopt",
         *_imports(source),
         "",
-        f'learned = pacopt.Learned.load("{PLACE}")',
+        f'learned = pacopt.Learned.load("{PLACE}"{_engine(source)})',
         f"solution = learned.solve(instance)  # {told}",
     ]
     return Use("\n".join(lines), repr(dict(certificate.deployed.hyper)), is_ratio(certificate))
+
+
+def _engine(source: Reported) -> str:
+    """A function cannot be found again by its name: the black box is given once more."""
+    code = source.origin.engine
+    return ", engine=solver" if code is not None and code.name.endswith(":BlackBox") else ""
 
 
 def _imports(source: Reported) -> list[str]:
