@@ -1,9 +1,20 @@
 """Where a candidate runs on an instance. To add an engine, subclass `AbstractCellEngine`: a space and `run`."""
 
 from pacopt.engines.base import AbstractEngine, Metric, Standard
-from pacopt.engines.blackbox import BlackBox, Result
+from pacopt.engines.blackbox import BlackBox, Command, Result, scipy_minimize
 from pacopt.engines.cellwise import AbstractCellEngine
 from pacopt.engines.ended import Run
 from pacopt.engines.solution import Solution
 
-__all__ = ["AbstractCellEngine", "AbstractEngine", "BlackBox", "Metric", "Result", "Run", "Solution", "Standard"]
+__all__ = [
+    "AbstractCellEngine",
+    "AbstractEngine",
+    "BlackBox",
+    "Command",
+    "Metric",
+    "Result",
+    "Run",
+    "Solution",
+    "Standard",
+    "scipy_minimize",
+]

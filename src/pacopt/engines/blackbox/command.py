@@ -1,0 +1,76 @@
+"""Any program of the command line as a solver."""
+
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import numpy as np
+
+from pacopt.errors import EngineError
+from pacopt.support.arrays import save_npz
+
+#: Of what a program says when it fails, so many letters are kept.
+LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program, called with hyperparameters in its arguments, and a function that reads what it prints.
+
+    In `{name}` goes the value of a hyperparameter or of a number of the instance; `{file}` is a file with all arrays of
+    the instance, as `write(path, instance)` writes it (npz by default). `parse(output)` returns a loss or a `Result`.
+    The program runs in an empty directory of its own. Another exit code than 0 is a failure of that run.
+
+    >>> from pacopt import BlackBox, Instances, Interval
+    >>> program = Command("awk 'BEGIN {{ print {x} * {damping} }}'", parse=float)
+    >>> engine = BlackBox(program, {"damping": Interval(0.1, 0.9)})
+    >>> engine.table({"damping": [0.5]}, Instances({"x": np.array([1.0, 3.0])})).losses
+    array([[0.5, 1.5]])
+    """
+
+    template: str
+    parse: Callable[[str], Any]
+    write: Callable[[Path, Mapping[str, Any]], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no command."""
+        if not isinstance(self.template, str) or not self.template.strip() or not callable(self.parse):
+            raise EngineError(
+                f"The command is {self.template!r}, and its output is read by {self.parse!r}.",
+                "A command is a text, and a function makes a loss or a Result of its output.",
+                "",
+                'Use Command("solver --tol {tol} {file}", parse=float).',
+            )
+
+    def __call__(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> Any:
+        """Run the program once."""
+        wanted = {name for _, name, _, _ in Formatter().parse(self.template) if name}
+        with tempfile.TemporaryDirectory() as place:
+            values = {name: np.asarray(value).item() for name, value in instance.items() if np.ndim(value) == 0}
+            values |= dict(hyper)
+            if "file" in wanted:
+                values["file"] = str(Path(place) / "instance.npz")
+                (self.write or _as_npz)(Path(values["file"]), instance)
+            unknown = sorted(wanted - values.keys())
+            if unknown:
+                raise EngineError(
+                    f"The command has {{{unknown[0]}}}, and there is no such value.",
+                    f"There are {', '.join(sorted(values))}, and file.",
+                    "",
+                    "Name a hyperparameter, or a field of the instance that is one number.",
+                )
+            arguments = [part.format(**values) for part in shlex.split(self.template)]
+            ended = subprocess.run(arguments, cwd=place, capture_output=True, text=True, check=False)
+        if ended.returncode != 0:
+            said = (ended.stderr or ended.stdout).strip()[-LONGEST:]
+            raise RuntimeError(f"exit code {ended.returncode}: {said}")
+        return self.parse(ended.stdout)
+
+
+def _as_npz(path: Path, instance: Mapping[str, Any]) -> None:
+    save_npz(path, {name: np.asarray(value) for name, value in instance.items()})
