@@ -25,7 +25,8 @@ declarations = {
 
 # Without a declaration only ratios are certified. The two designs below differ from that of `learn` in the declaration
 # and in its share of epsilon. Like all of a design, both are chosen before the training instances are looked at.
-learned = pacopt.learn(law.problem, pacopt.HeavyBall(), split, steps=50, prior=pacopt.priors.Search(candidates=64))
+prior = pacopt.priors.Search(candidates=64)
+learned = pacopt.learn(law.problem, pacopt.HeavyBall(), split, steps=50, prior=prior, baseline=None)
 shares = pacopt.Shares(risk=0.4, success=0.2, quantile=0.2, absolute=0.2)
 for name, truncation in declarations.items():
     design = replace(learned.certificate.design, shares=shares, truncation=truncation)
