@@ -260,3 +260,25 @@ def test_what_cannot_be_sent_to_a_worker_is_said():
 def test_what_is_no_worker_is_refused(options):
     with pytest.raises(EngineError):
         box(treacherous, **options)
+
+
+def test_what_is_deployed_has_the_safeguard_that_the_certificate_speaks_of():
+    def jump(hyper, instance):
+        """Ends far above its start where the instance is large."""
+        x = float(instance["x"])
+        if x > 4:
+            raise ArithmeticError("overflow")
+        return Result(loss=9.0 if x > 2 else 0.1, start_loss=1.0, x="end", start="start")
+
+    jumping = box(jump)
+    good, bad, failed = (jumping.solve({"a": 0.5}, {"x": x}, 0) for x in (1.0, 3.0, 5.0))
+    assert (good.x, good.loss, good.returned_start) == ("end", 0.1, False)
+    assert (bad.x, bad.loss, bad.run_loss, bad.returned_start) == ("start", 1.0, 9.0, True)
+    assert failed.run_loss == np.inf  # a monitor hears of it
+    with pytest.raises(EngineError, match="An effort in seconds is asked for"):
+        jumping.counting("seconds", 10)
+
+
+def test_a_run_that_takes_longer_than_its_cap_has_not_met_its_target_in_use_either():
+    late = box(lambda hyper, instance: Result(loss=0.0, iterations=50, success=True)).counting("iterations", 20)
+    assert late.solve({"a": 0.5}, {"x": 1.0}, 0).time == np.inf

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -320,3 +321,24 @@ def test_over_the_baselines_of_a_table_of_ones_own_a_gain_is_claimed_by_default(
     assert "gain" in informed
     assert "gain" not in Design.uniform(table, shares=pacopt.Shares())
     assert "gain" not in Design.uniform(table, claims=standard_claims())
+
+
+def test_a_baseline_without_seeds_stands_beside_every_run_of_a_random_algorithm():
+    class Noisy(pacopt.AbstractStochasticAlgorithm):
+        hyperparameters = {"step_size": pacopt.Interval(1e-5, 1e-3, log=True)}
+
+        def init(self, x, hyper, objective, key):
+            return x
+
+        def step(self, x, hyper, objective, key):
+            return x - hyper["step_size"] * (objective.gradient(x) + 0.01 * jax.random.normal(key, x.shape))
+
+        def read(self, x):
+            return x
+
+    parts = pacopt.split(LAW.sample(90, seed=1), prior=30, train=50, test=10, seed=2)
+    plain = {"plain": Baseline({"step_size": 1e-4}, algorithm=GradientDescent())}
+    found = pacopt.learn(LAW.problem, Noisy(), parts, steps=5, prior=QUICK, replicates=2, baseline=plain)
+    pairs = found.table.baselines["plain"].reshape(50, 2)
+    np.testing.assert_array_equal(pairs[:, 0], pairs[:, 1])
+    assert audit(found.certificate.to_dict(), found.table).passed

@@ -65,6 +65,8 @@ class Opponent(NamedTuple):
         """What its runs on these instances come to; infinite for one that failed."""
         candidates = {name: np.asarray([value]) for name, value in self.hyper.items()}
         losses = score.runs(self.engine).table(candidates, instances, None, store).losses[0]
+        if instances.draws is not None and not self.engine.random:  # the same run for every seed of the others
+            losses = np.repeat(losses, instances.draws.seeds.shape[1])
         return np.where(np.isfinite(losses), losses, np.inf)
 
 

@@ -149,6 +149,9 @@ def _baselines_again(learned: "Learned", table: LossTable) -> tuple[int, list[st
             continue
         candidates = {key: np.asarray([value]) for key, value in known[name]["hyper"].items()}
         again = design.score.runs(runner).table(candidates, train)
+        if again.losses.shape[1] != len(row):
+            notes.append(f"the baseline {name!r}, which draws no random numbers, was not run again for every seed")
+            continue
         before = LossTable(row[None], table.start, again.candidates, columns=table.columns)
         found = _differences(before, again, np.zeros(1, dtype=int), np.arange(len(row)), design.target_ratio)
         cells += len(row)

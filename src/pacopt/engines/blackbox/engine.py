@@ -23,7 +23,7 @@ from pacopt.space import Domain
 from pacopt.support.numbers import is_real, is_whole
 
 #: What an effort can be counted in.
-UNITS = ("iterations", "seconds")
+UNITS = ("iterations",)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -117,7 +117,10 @@ class BlackBox(AbstractCellEngine):
         return Standard(None if self.defaults is None else dict(self.defaults))
 
     def counting(self, unit: str, cap: float | None) -> "BlackBox":
-        """The same runs, of which iterations or seconds until they are solved are counted."""
+        """The same runs, of which iterations until they are solved are counted.
+
+        Measured seconds would differ from run to run, and a ledger that says so is still to be written.
+        """
         if unit not in UNITS:
             raise EngineError(
                 f"An effort in {unit} is asked for.", f"A solver counts {' or '.join(UNITS)}.", "", 'Use "iterations".'
@@ -182,19 +185,16 @@ class BlackBox(AbstractCellEngine):
         )
 
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
-        """One instance; what the solver returned, and no safeguard where there is no start."""
+        """One instance, with the safeguard where there is a start; a run that failed says so by its losses."""
         result, failure = self._called(hyper, instance)
-        if failure:
-            raise EngineError(
-                f"The run failed: {failure}.", "A solver has to return.", "", "Look at what it says of this instance."
-            )
-        loss = inf if result.loss is None else float(result.loss)
-        start = None if result.start_loss is None else float(result.start_loss)
-        taken = None
-        if self.goal is not None or self.counted is not None:
-            taken = _first(result, self.goal) if self.goal is not None else _taken(result, str(self.counted))
+        kept = self._kept(result, failure)
         used = None if result.iterations is None else int(result.iterations)
-        return Solution(result.x, loss, start, loss, used, taken)
+        if self.goal is not None or self.counted is not None:
+            loss = inf if result.loss is None else float(result.loss)
+            return Solution(result.x, loss, None, loss, used, kept.loss)
+        if kept.start_loss is None:
+            return Solution(result.x, kept.loss, None, kept.loss, used)
+        return Solution.safeguarded(result.x, result.start, kept.loss, kept.start_loss, used)
 
     def _called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> tuple[Result, str]:
         """What the function returned, or in which way it failed."""

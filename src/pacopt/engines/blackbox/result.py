@@ -15,7 +15,8 @@ class Result:
     """How a run of a solver ended; whatever is not known is left out.
 
     `loss` is the final loss (an objective, a residual, a validation error), `start_loss` that at the start, `success`
-    the solver's own flag. `curve` are losses after 0, 1, 2, ... iterations. `x` is handed back by `solve`.
+    the solver's own flag. `curve` are losses after 0, 1, 2, ... iterations. `x` is handed back by `solve`, and `start`
+    in its place where the run ended above its start loss.
     """
 
     loss: float | None = None
@@ -25,6 +26,7 @@ class Result:
     success: bool | None = None
     curve: Sequence[float] | None = None
     x: Any = None
+    start: Any = None
 
     @property
     def solved(self) -> bool:

@@ -60,6 +60,7 @@ def scipy_minimize(
             success=bool(found.success),
             curve=curve,
             x=found.x,
+            start=x0,
         )
 
     return BlackBox(solve, space, defaults=defaults, **settings)
