@@ -1,6 +1,5 @@
 """Any function as an engine: how a solver with some settings does on an instance."""
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
@@ -17,10 +16,11 @@ from pacopt.engines.blackbox.workers import answers
 from pacopt.engines.cellwise import AbstractCellEngine, Call
 from pacopt.engines.ended import Run, checked_run
 from pacopt.engines.solution import Solution
-from pacopt.errors import EngineError, PacoptError
+from pacopt.errors import EngineError
 from pacopt.instances import Instances
 from pacopt.space import Domain
 from pacopt.support.numbers import is_real, is_whole
+from pacopt.support.worker import attempt
 
 #: What an effort can be counted in.
 UNITS = ("iterations",)
@@ -36,7 +36,7 @@ class BlackBox(AbstractCellEngine):
 
     So many `workers` run side by side in processes of their own, or an `executor` runs them; the table is the same. A
     call that takes longer than `limit` seconds is stopped, whatever it is doing, and has failed; so has one whose
-    process died three times.
+    process died three times. A worker gets at most `memory` GiB. What workers print is not shown.
 
     >>> from pacopt import Interval
     >>> def solve(hyper, instance):
@@ -59,9 +59,11 @@ class BlackBox(AbstractCellEngine):
     cap: float | None
     goal: float | None
     targets: tuple[float, ...]
-    #: How many processes run side by side, how long a call may take in seconds, and who runs them instead.
+    #: How many processes run side by side, how long a call may take in seconds, what memory they have in GiB, and who
+    #: runs them instead.
     workers: int
     limit: float | None
+    memory: float | None
     executor: Executor | None
 
     #: By whom calls are made changes nothing of what they come to.
@@ -76,9 +78,10 @@ class BlackBox(AbstractCellEngine):
         metric: Metric | None = None,
         workers: int = 1,
         limit: float | None = None,
+        memory: float | None = None,
         executor: Executor | None = None,
     ) -> None:
-        _check_workers(workers, limit, executor)
+        _check_workers(workers, limit, memory, executor)
         if not callable(solve):
             raise EngineError(
                 f"A {type(solve).__name__} was given.",
@@ -87,7 +90,7 @@ class BlackBox(AbstractCellEngine):
                 "Write BlackBox(solve, {...}).",
             )
         values = {"function": solve, "domain": dict(space), "defaults": defaults, "measured": metric}
-        values |= {"workers": workers, "limit": limit, "executor": executor}
+        values |= {"workers": workers, "limit": limit, "memory": memory, "executor": executor}
         for name, value in {**values, "counted": None, "cap": None, "goal": None, "targets": ()}.items():
             object.__setattr__(self, name, value)
 
@@ -141,7 +144,7 @@ class BlackBox(AbstractCellEngine):
 
     def results(self, calls: Iterable[Call]) -> Iterator[Run]:
         """The runs of some calls, in order: one after the other here, or side by side in workers."""
-        if self.workers == 1 and self.limit is None and self.executor is None:
+        if self.workers == 1 and not (self.limit or self.memory or self.executor):
             yield from super().results(calls)
             return
         places: deque[str] = deque()
@@ -149,10 +152,10 @@ class BlackBox(AbstractCellEngine):
         def sent() -> Iterator[tuple[Any, Any]]:
             for call in calls:
                 places.append(call.place)
-                yield self.known(call.hyper), dict(call.instance)
+                yield self.known(call.hyper), call.instance
 
-        found = answers(self.function, sent(), workers=self.workers, limit=self.limit, executor=self.executor)
-        for answer in found:
+        settings = {"workers": self.workers, "limit": self.limit, "memory": self.memory, "executor": self.executor}
+        for answer in answers(self.function, sent(), **settings):  # type: ignore[arg-type]
             place = places.popleft()
             result = Result() if answer.failure else self._timed(result_of(answer.value, place), answer.seconds)
             yield checked_run(self._kept(result, answer.failure), place)
@@ -198,15 +201,10 @@ class BlackBox(AbstractCellEngine):
 
     def _called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> tuple[Result, str]:
         """What the function returned, or in which way it failed."""
-        begun = time.perf_counter()
-        try:
-            value = self.function(dict(hyper), dict(instance))
-        except (KeyboardInterrupt, PacoptError, MemoryError):
-            raise
-        except Exception as error:  # whatever a solver raises is a failure of this run
-            return Result(), f"{type(error).__name__}: {error}"
-        result = result_of(value, f"The function {getattr(self.function, '__name__', 'given')}")
-        return self._timed(result, time.perf_counter() - begun), ""
+        value, seconds, failure = attempt(self.function, dict(hyper), dict(instance))
+        if failure:
+            return Result(), failure
+        return self._timed(result_of(value, f"The function {getattr(self.function, '__name__', 'given')}"), seconds), ""
 
     @staticmethod
     def _timed(result: Result, seconds: float) -> Result:
@@ -214,14 +212,17 @@ class BlackBox(AbstractCellEngine):
         return result if result.seconds is not None else replace(result, seconds=seconds)
 
 
-def _check_workers(workers: Any, limit: Any, executor: Any) -> None:
+def _check_workers(workers: Any, limit: Any, memory: Any, executor: Any) -> None:
     if not is_whole(workers, 1):
         raise EngineError(f"workers is {workers!r}.", "It is a whole number, at least 1.", "", "Use workers=2.")
     if limit is not None and not (is_real(limit) and 0 < limit < inf):
         raise EngineError(f"limit is {limit!r}.", "It is a number of seconds.", "", "Use limit=10.0, or leave it out.")
-    if executor is not None and (not isinstance(executor, Executor) or limit is not None or workers != 1):
+    if memory is not None and not (is_real(memory) and 0 < memory < inf):
+        raise EngineError(f"memory is {memory!r}.", "It is a number of GiB.", "", "Use memory=4.0, or leave it out.")
+    alone = limit is None and memory is None and workers == 1
+    if executor is not None and not (isinstance(executor, Executor) and alone):
         raise EngineError(
-            f"executor is {executor!r}, with {workers} workers and a limit of {limit!r}.",
+            f"executor is {executor!r}, with {workers} workers and the limits {limit!r} and {memory!r}.",
             "It is a concurrent.futures.Executor, which knows its own workers; nobody can stop a call of its.",
             "",
             "Use workers=2 and limit=10.0 without an executor, or an executor alone.",
