@@ -119,6 +119,7 @@ def learn(
             standard = engine.standard(parts.prior, curvature)
             stages = stages.against(opponents(baseline, engine, parts, standard, curvature)).aiming(objective)
             stages.refuse_unreachable(wanted, 1.0)
+            stages.begin()
         if curvature is not None and standard.curvature is None:
             raise EngineError(
                 f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",

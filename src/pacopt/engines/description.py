@@ -44,6 +44,14 @@ def described(value: Any) -> dict[str, str]:
     }
 
 
+def identity(engine: Any) -> str:
+    """A hash of an engine with its problem and algorithm, if it has these, but without what is searched."""
+    fields = {name: each for name, each in _fields(engine).items() if each is not engine.space}
+    parts = [described(each) for each in fields.values() if dataclasses.is_dataclass(each)]
+    content = [part.hex() for name, each in fields.items() for part in (name.encode(), *_parts(each))]
+    return digest([described(engine)["class"], described(engine)["source"], parts, content])
+
+
 def _fields(value: Any) -> dict[str, Any]:
     """What an object is made of: the fields of a dataclass, else its attributes."""
     others = dict(sorted(vars(value).items())) if hasattr(value, "__dict__") else {}
@@ -53,6 +61,8 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def _is_array(value: Any) -> bool:
+    if isinstance(value, type):  # numpy.float64 has both attributes
+        return False
     return isinstance(value, np.ndarray) or (hasattr(value, "__array__") and hasattr(value, "dtype"))
 
 

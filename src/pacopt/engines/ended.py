@@ -12,6 +12,8 @@ from pacopt.support.numbers import is_real
 
 #: If so many runs fail, and no other has ended, something is wrong with the function.
 FEW = 16
+#: A run that ends in one of these ways might end otherwise another time.
+DIED, LATE = BY_CHANCE = ("the process died", "time limit")
 #: Ways to fail are told apart by so many letters.
 LONGEST = 60
 

@@ -1,17 +1,20 @@
 """Finished tiles on disk, so that work that was interrupted goes on where it stopped."""
 
 import hashlib
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from pacopt.engines.ended import BY_CHANCE
 from pacopt.engines.work import Tile, Work
 from pacopt.errors import StorageError
 from pacopt.support.arrays import load_npz, save_npz
 from pacopt.support.interrupts import heed
+from pacopt.support.whole import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,27 @@ class Checkpoint:
     """
 
     directory: Path
+
+    def begin(self, belongs: Mapping[str, str]) -> None:
+        """Say to what the tiles belong that will be stored here; refused if that is not what was begun here."""
+        path = self._made(self.directory) / "belongs.json"
+        try:
+            begun = _begun(path)
+            if begun is None:
+                with whole(path) as file:
+                    file.write(json.dumps(dict(belongs), indent=1).encode())
+                return
+        except OSError as error:
+            raise _unwritten(path, error) from error
+        changed = [name for name, value in belongs.items() if begun.get(name) != value]
+        if changed:
+            raise StorageError(
+                f"Since {self.directory} was begun, {' and '.join(changed)} changed.",
+                "In a checkpoint one job goes on as it was begun.",
+                "A design that is changed after training instances were looked at voids the certificate, and "
+                "losses of different code must not be mixed.",
+                "Change it back; or, if nobody has seen losses of training instances yet, use another directory.",
+            )
 
     def tiles(self, work: Work) -> Iterator[Tile]:
         """The tiles of a table: those that are stored, then the others, each stored as soon as it is finished."""
@@ -46,13 +70,8 @@ class Checkpoint:
     def _compare(self, tile: Tile, work: Work) -> None:
         """Refuse stored tiles if one of them does not come out the same when it is run again."""
         again = next(iter(work.tiles(skip=[first for first in work.layout if first != tile.first])))
-        pairs = [(getattr(tile, name), getattr(again, name)) for name in ("losses", "start", "success", "times")]
-        same = all(
-            np.array_equal(old, new, equal_nan=old.dtype.kind == "f")
-            for old, new in pairs
-            if old is not None and new is not None
-        )
-        if not same:
+        by_chance = _ended_by_chance(tile) | _ended_by_chance(again)
+        if not (np.array_equal(tile.start, again.start, equal_nan=True) and _same(tile, again, ~by_chance)):
             raise StorageError(
                 f"The tile that starts at instance {tile.first} has other losses in {self.directory} than when it is "
                 "run again.",
@@ -62,7 +81,9 @@ class Checkpoint:
             )
 
     def _folder(self, table_key: str) -> Path:
-        folder = self.directory / table_key
+        return self._made(self.directory / table_key)
+
+    def _made(self, folder: Path) -> Path:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -86,6 +107,15 @@ def checked_checkpoint(directory: str | os.PathLike[str] | None) -> Checkpoint |
     return Checkpoint(Path(directory))
 
 
+def _begun(path: Path) -> dict[str, str] | None:
+    """To what the tiles of a checkpoint belong, if that was written."""
+    try:
+        begun = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    return begun if isinstance(begun, dict) else None
+
+
 def _write(path: Path, tile: Tile) -> None:
     arrays = {"clamped": np.array(tile.clamped), "losses": tile.losses, "start": tile.start}
     arrays |= {"first": np.array(tile.first), "table_key": np.frombuffer(tile.table_key.encode(), dtype=np.uint8)}
@@ -94,12 +124,30 @@ def _write(path: Path, tile: Tile) -> None:
     try:
         save_npz(path, arrays | {"content": _content(arrays)})
     except OSError as error:
-        raise StorageError(
-            f"{path} could not be written: {error}.",
-            "Finished tiles need room on the disk.",
-            "Nothing is lost: those that were written are taken up again.",
-            "Make room and start again, or leave the checkpoint out.",
-        ) from error
+        raise _unwritten(path, error) from error
+
+
+def _ended_by_chance(tile: Tile) -> np.ndarray:
+    """Which runs were ended by a time limit, or died: that does not depend on them alone."""
+    return np.zeros(tile.losses.shape[:2], bool) if tile.failures is None else np.isin(tile.failures, BY_CHANCE)
+
+
+def _same(one: Tile, other: Tile, where: np.ndarray) -> bool:
+    pairs = [(getattr(one, name), getattr(other, name)) for name in ("losses", "success", "times")]
+    return all(
+        np.array_equal(old[where], new[where], equal_nan=old.dtype.kind == "f")
+        for old, new in pairs
+        if old is not None and new is not None
+    )
+
+
+def _unwritten(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{path} could not be written: {error}.",
+        "Finished tiles need room on the disk, and leave to write there.",
+        "Nothing is lost: those that were written are taken up again.",
+        "Make room and start again, or leave the checkpoint out.",
+    )
 
 
 def _content(arrays: dict[str, np.ndarray]) -> np.ndarray:

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from pacopt.monitoring.asking import check_rate, mean_of
 from pacopt.monitoring.evidence import Evidence
 from pacopt.support.arrays import digest
 from pacopt.support.numbers import is_real, is_whole
+from pacopt.support.whole import whole
 
 SCHEMA = "pacopt.monitor/1"
 #: An alarm is raised this much beyond its threshold, which is more than rounding can move evidence.
@@ -212,12 +212,10 @@ class Monitor:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write its state, whole or not at all."""
         target = Path(path)
-        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:
-            part.write_text(json.dumps(self.to_dict(), sort_keys=True) + "\n", encoding="utf-8")
-            os.replace(part, target)
+            with whole(target) as file:
+                file.write((json.dumps(self.to_dict(), sort_keys=True) + "\n").encode())
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise MonitorError(
                 f"{target} could not be written: {error}.", "A state needs a place.", "", "Name another."
             ) from error

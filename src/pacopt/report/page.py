@@ -6,7 +6,6 @@ a run, nobody has to wait for it.
 
 import json
 import os
-import secrets
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -19,6 +18,7 @@ from pacopt.report.script import vega
 from pacopt.report.seal import REPORT, certificate_meta, sealed, statement_element
 from pacopt.report.source import Reportable, reported
 from pacopt.runs.files import checked_path
+from pacopt.support.whole import whole
 
 
 def report_html(learned: Reportable | Certificate) -> str:
@@ -80,13 +80,9 @@ def write_report(directory: str | os.PathLike[str], learned: Reportable | Certif
     """Write the report into the directory of a run, over an older one; whole or not at all."""
     target = checked_path(directory) / REPORT
     page = report_html(learned)
-    part = target.with_name(f".{REPORT}.{secrets.token_hex(4)}.part")
     try:
-        try:
-            part.write_text(page, encoding="utf-8", newline="\n")
-            os.replace(part, target)
-        finally:
-            part.unlink(missing_ok=True)
+        with whole(target) as file:
+            file.write(page.encode())
     except OSError as error:
         raise StorageError(
             f"{target} could not be written: {error}.",

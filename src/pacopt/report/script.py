@@ -1,8 +1,6 @@
 """The script that draws: Vega, Vega-Lite and Vega-Embed as one text, made once for each version of its maker."""
 
 import hashlib
-import os
-import secrets
 import subprocess
 import sys
 from contextlib import suppress
@@ -11,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pacopt.support.machine import caches
+from pacopt.support.whole import whole
 
 #: What the page asks of the script: one name.
 EMBED = "window.vegaEmbed = vegaEmbed;"
@@ -25,11 +24,10 @@ def vega() -> str:
         if mark == _hash(script):
             return script
     script = _made()
-    part = place.with_name(f"{place.name}.{secrets.token_hex(4)}.part")
     with suppress(OSError):  # a cache that cannot be written is none
         place.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(f"{_hash(script)}\n{script}", encoding="utf-8", newline="\n")
-        os.replace(part, place)
+        with whole(place) as file:
+            file.write(f"{_hash(script)}\n{script}".encode())
     return script
 
 

@@ -13,6 +13,7 @@ from pacopt.claims import AbstractClaim, compared_claims
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design, Seeding
 from pacopt.engines.base import AbstractEngine
+from pacopt.engines.description import identity
 from pacopt.engines.racing import race
 from pacopt.engines.store import Checkpoint
 from pacopt.errors import DesignError
@@ -27,6 +28,7 @@ from pacopt.stages.baselines import Opponent
 from pacopt.stages.course import Course
 from pacopt.stages.evaluation import number_of
 from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable
+from pacopt.support.arrays import digest
 from pacopt.support.interrupts import heed
 from pacopt.support.machine import cores
 
@@ -77,6 +79,17 @@ class Stages:
             )
         chosen = self.claims[names.index(objective)]
         return replace(self, claims=(chosen, *(claim for claim in self.claims if claim is not chosen)))
+
+    def begin(self) -> None:
+        """Say in the store what is run there, or refuse to go on with something else."""
+        if self.store is not None:
+            parts = (self.split.prior, self.split.train, self.split.test)
+            belongs = {
+                "the solver": identity(self.engine),
+                "the space": digest(repr(sorted(self.engine.space.items()))),
+                "the instances": digest([part.fingerprint for part in parts]),
+            }
+            self.store.begin(belongs)
 
     def refuse_unreachable(self, wanted: float | None, weight: float) -> None:
         """Refuse a success probability that a candidate of this weight cannot have if all of its runs succeed."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pacopt.errors import StorageError
+from pacopt.support.whole import whole
 
 #: The date written on every archive member, so that equal arrays give equal bytes.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -44,17 +45,10 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> 
     NumPy's own `savez` takes the names as keyword arguments, so that a field called `file` breaks it, and leaves
     half a file behind when it is interrupted.
     """
-    path = Path(path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            for name in sorted(arrays):
-                with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asanyarray(arrays[name]), allow_pickle=False)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(arrays):
+            with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(arrays[name]), allow_pickle=False)
 
 
 def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

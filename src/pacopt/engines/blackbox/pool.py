@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Pipe, wait
 from typing import Any, NamedTuple
 
+from pacopt.engines.ended import DIED, LATE
 from pacopt.errors import EngineError, PacoptError
 from pacopt.support.interrupts import heed
 from pacopt.support.worker import ONE_THREAD, UNPACKED, UNSENT
@@ -28,7 +29,6 @@ DEPTH, SMALL = 2, 32_000
 PATIENCE, START, FAREWELL = 0.2, 120.0, 10.0
 #: A call whose process dies so often has failed; after the first time it is made while nothing else runs.
 DEATHS = 3
-DIED, LATE = "the process died", "time limit"
 
 
 class Answer(NamedTuple):

@@ -1,6 +1,5 @@
 """All figures, numbers and verdicts of the paper, with one call."""
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from pacopt.papers.sucker_ochs_2023.setting import Variant
 from pacopt.papers.sucker_ochs_2023.step_size_posterior import step_size_posterior
 from pacopt.papers.sucker_ochs_2023.tightness import bound_tightness
 from pacopt.papers.sucker_ochs_2023.verdicts import Verdict
+from pacopt.support.whole import whole
 
 #: By the number of the figure in the paper.
 EXPERIMENTS: dict[str, Callable[..., Any]] = {
@@ -93,9 +93,8 @@ def reproduce_one(figure: str, *, out: Path, seed: int, variant: Variant) -> Rep
     out.mkdir(parents=True, exist_ok=True)
     files = tuple(out / f"{figure}-{variant}.{kind}" for kind in ("png", "pdf"))
     for path in files:
-        part = path.with_name(f".{path.name}.part")  # whole or not at all, whoever interrupts this
-        picture.savefig(part, format=path.suffix[1:], dpi=160)
-        os.replace(part, path)
+        with whole(path) as file:
+            picture.savefig(file, format=path.suffix[1:], dpi=160)
     _close(picture)
     return Reproduced(figure, variant, time.perf_counter() - begin, files, result.numbers, result.verdicts)
 
