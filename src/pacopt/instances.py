@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -14,7 +14,16 @@ from pacopt.columns import Columns, columns_of
 from pacopt.draws import Draws, drawn
 from pacopt.errors import InstancesError, suggest
 from pacopt.support.arrays import load_npz, save_npz
-from pacopt.support.fields import GROUPS, checked_field, checked_groups
+from pacopt.support.contents import (
+    CONTENT,
+    FILE,
+    OBJECT,
+    files_and_contents,
+    objects_and_contents,
+    refuse_changed_files,
+)
+from pacopt.support.fields import GROUPS, checked_field, checked_groups, joined_groups
+from pacopt.support.row_hashes import row_hashes
 
 #: What selects several rows: a slice, an array of row numbers, or a boolean mask.
 Rows = slice | np.ndarray | Sequence[int]
@@ -33,11 +42,15 @@ class Instances:
     Rows that belong together (fits of one user, moments of one trajectory) are not independent draws. `groups` says
     which do, by a number or a text for each row: then a draw is a group, and statements are about a row drawn at random
     from a new group. `draws` are the random numbers of the rows, which `learn` fixes.
+
+    For engines that are not JAX, instances may be files (`Instances.of_files`) or objects (`Instances.of_objects`).
     """
 
     fields: Mapping[str, np.ndarray]
     groups: np.ndarray | None = None
     draws: Draws | None = field(default=None, repr=False)
+    #: Hashes of the rows, where these are files or objects.
+    content: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Check and freeze the fields."""
@@ -49,7 +62,9 @@ class Instances:
                 'Pass a mapping such as {"A": array, "b": array}; for a list of instances, '
                 '{"A": numpy.stack([row["A"] for row in rows]), ...}.',
             )
-        fields = {name: checked_field(name, array) for name, array in self.fields.items()}
+        fields = {
+            name: checked_field(name, array, hashed=self.content is not None) for name, array in self.fields.items()
+        }
         if not fields:
             raise InstancesError(
                 "No arrays were given.",
@@ -70,22 +85,23 @@ class Instances:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of, for worker processes."""
-        return Instances, (dict(self.fields), self.groups, self.draws)
+        return Instances, (dict(self.fields), self.groups, self.draws, self.content)
 
     def __len__(self) -> int:
         return len(next(iter(self.fields.values())))
 
-    def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[row] for row in range(len(self)))
 
     @overload
-    def __getitem__(self, rows: int | np.integer[Any]) -> dict[str, np.ndarray]: ...
+    def __getitem__(self, rows: int | np.integer[Any]) -> dict[str, Any]: ...
     @overload
     def __getitem__(self, rows: Rows) -> "Instances": ...
-    def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "dict[str, np.ndarray] | Instances":
+    def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "dict[str, Any] | Instances":
         """One instance as a dict for a row number, else `Instances` with the selected rows."""
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
-            return {name: array[rows] for name, array in self.fields.items()}
+            texts = {FILE} if self.content is not None else set()
+            return {name: str(array[rows]) if name in texts else array[rows] for name, array in self.fields.items()}
         index = rows if isinstance(rows, slice) else np.asarray(rows, dtype=None if np.size(rows) else np.intp)
         if isinstance(index, np.ndarray) and (index.ndim != 1 or index.dtype.kind not in "iub"):
             raise InstancesError(
@@ -98,10 +114,48 @@ class Instances:
             {name: _read_only(array[index]) for name, array in self.fields.items()},
             None if self.groups is None else _read_only(self.groups[index]),
             None if self.draws is None else self.draws.at(index),
+            None if self.content is None else _read_only(self.content[index]),
         )
 
+    @staticmethod
+    def of_files(paths: Sequence[str | os.PathLike[str]], *, groups: Any = None) -> "Instances":
+        """Instances that are files: `instance["file"]` is a path. They are recognised by their bytes."""
+        files, content = files_and_contents(paths)
+        return Instances({FILE: _read_only(files)}, groups, content=_read_only(content))
+
+    @staticmethod
+    def of_objects(objects: Sequence[Any], *, fingerprint: Callable[[Any], Any], groups: Any = None) -> "Instances":
+        """Instances that are objects of any kind, `instance["object"]`; they are recognised by what a function says.
+
+        It returns bytes, a text or a number for an object, equal ones exactly for equal objects. Objects are not stored
+        with a run.
+
+        >>> models = Instances.of_objects([{"n": 3}, {"n": 4}], fingerprint=lambda model: model["n"])
+        >>> models, models[1]["object"]
+        (Instances(2 x {object: object}), {'n': 4})
+        """
+        kept, content = objects_and_contents(objects, fingerprint)
+        return Instances({OBJECT: _read_only(kept)}, groups, content=_read_only(content))
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Number type and shape of each field; or that it holds files, or objects."""
+        if self.content is not None:
+            return {name: name for name in self.fields}
+        return {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in self.fields.items()}
+
+    @property
+    def storable(self) -> bool:
+        """Whether they can be stored without pickle."""
+        return self.content is None or OBJECT not in self.fields
+
+    def refuse_changed(self) -> None:
+        """Refuse files that are not what they were when these instances were made."""
+        if self.content is not None and FILE in self.fields:
+            refuse_changed_files(self.fields[FILE], self.content)
+
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{name}: {array.dtype}{list(array.shape[1:])}" for name, array in self.fields.items())
+        shapes = ", ".join(f"{name}: {kind}" for name, kind in self.kinds.items())
         groups = "" if self.groups is None else f" in {self.count} groups"
         return f"Instances({len(self)} x {{{shapes}}}{groups})"
 
@@ -162,8 +216,7 @@ class Instances:
                 )
         first = parts[0].fields
         for part in parts[1:]:
-            ours = {name: array.shape[1:] for name, array in first.items()}
-            theirs = {name: array.shape[1:] for name, array in part.fields.items()}
+            ours, theirs = _shapes(parts[0]), _shapes(part)
             if ours != theirs:
                 raise InstancesError(
                     f"Instances with fields {theirs} cannot follow instances with fields {ours}.",
@@ -172,11 +225,24 @@ class Instances:
                     "Rename or reshape the arrays first.",
                 )
         joined = {name: np.concatenate([part.fields[name] for part in parts]) for name in first}
-        return Instances({name: _read_only(array) for name, array in joined.items()}, _joined_groups(parts))
+        contents = [part.content for part in parts if part.content is not None]
+        return Instances(
+            {name: _read_only(array) for name, array in joined.items()},
+            joined_groups([part.groups for part in parts]),
+            content=_read_only(np.concatenate(contents)) if contents else None,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the arrays as npz, without pickle."""
-        save_npz(path, dict(self.fields) | ({} if self.groups is None else {GROUPS: self.groups}))
+        if not self.storable:
+            raise InstancesError(
+                "Objects were to be stored.",
+                "Arrays and the names of files can be.",
+                "Anything else could only be stored as pickled objects, which loading would execute.",
+                "Save a run with instances=False, and pass the objects to verify(..., instances=...).",
+            )
+        others = {GROUPS: self.groups, CONTENT: self.content}
+        save_npz(path, dict(self.fields) | {name: array for name, array in others.items() if array is not None})
 
     @staticmethod
     def load(path: str | os.PathLike[str], *, groups: str | None = None) -> "Instances":
@@ -193,26 +259,20 @@ class Instances:
                 f"For {groups!r}: {suggest(groups, arrays)}",
             )
         labels = arrays.pop(GROUPS if groups is None else groups, None)
-        return Instances({name: _read_only(array) for name, array in arrays.items()}, labels)
+        content = arrays.pop(CONTENT, None)
+        return Instances({name: _read_only(array) for name, array in arrays.items()}, labels, content=content)
 
     @cached_property
     def fingerprints(self) -> np.ndarray:
         """One content hash for each row, as hexadecimal bytes.
 
         Rows have the same fingerprint exactly if they hold the same numbers under the same names and shapes: the
-        order of rows and fields, the memory layout, the byte order and the width of the number type do not enter.
+        order of rows and fields, the memory layout, the byte order and the width of the number type do not enter. For
+        files it is their bytes that count, for objects what the user's function says.
         """
-        columns = [(_header(name, array), *_canonical(array)) for name, array in self.fields.items()]
-        digests = np.empty(len(self), dtype="S32")
-        for row in range(len(self)):
-            digest = hashlib.blake2b(digest_size=16)
-            for header, values, remainder in columns:
-                digest.update(header)
-                digest.update(values[row].tobytes())
-                if remainder is not None and remainder[row].any():
-                    digest.update(remainder[row].tobytes())
-            digests[row] = digest.hexdigest().encode()
-        return _read_only(digests)
+        if self.content is not None:
+            return self.content
+        return _read_only(row_hashes(self.fields, len(self)))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -221,36 +281,10 @@ class Instances:
         return hashlib.blake2b(self.fingerprints.tobytes() + groups, digest_size=16).hexdigest()
 
 
-def _joined_groups(parts: "Sequence[Instances]") -> np.ndarray | None:
-    given = [part.groups for part in parts if part.groups is not None]
-    if given and len(given) < len(parts):
-        raise InstancesError(
-            f"{len(given)} of {len(parts)} parts have groups.",
-            "All parts have groups, or none.",
-            "A row without a group would be counted as another draw.",
-            "Give groups to all of them.",
-        )
-    return np.concatenate(given) if given else None
+def _shapes(part: Instances) -> dict[str, Any]:
+    return {name: "hashed" if part.content is not None else array.shape[1:] for name, array in part.fields.items()}
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
-
-
-def _header(name: str, array: np.ndarray) -> bytes:
-    return f"{name}\0{array.shape[1:]}\0".encode()
-
-
-def _canonical(array: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """The values as little-endian doubles, and for integers what a double cannot hold of them."""
-    if array.dtype.kind == "c":
-        return np.ascontiguousarray(array, dtype="<c16") + 0.0, None
-    # Adding zero turns -0.0 into 0.0: equal numbers, equal fingerprints.
-    values = np.ascontiguousarray(array, dtype="<f8") + 0.0
-    values[np.isnan(values)] = np.nan  # there are many bit patterns of NaN
-    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        # Beyond 2^53 several integers share a double; they differ from it in their low bits.
-        low = array & array.dtype.type(0xFFFF)
-        return values, (low.astype("<f8") - np.mod(values, 0x10000)).astype("<i4")
-    return values, None

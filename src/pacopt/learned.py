@@ -24,6 +24,7 @@ from pacopt.runs.files import checked_path, read_json, write_json
 from pacopt.runs.saving import beside, read_files, with_table, write_with_report, writers
 from pacopt.stages.remarks import remarks_on
 from pacopt.support.arrays import load_npz, save_npz
+from pacopt.support.contents import FILE, OBJECT
 from pacopt.support.numbers import is_whole
 from pacopt.support.values import same_hyper
 
@@ -124,8 +125,7 @@ class Learned:
                 "engine=....",
             )
         chosen = self.hyper if hyper is None else self._candidate(hyper)
-        checked = self._checked(instance)
-        row = Instances({name: np.expand_dims(array, 0) for name, array in checked.items()})
+        checked, row = self._checked(instance)
         if not is_whole(occurrence):
             raise InstancesError(
                 f"occurrence is {occurrence!r}.", "It counts runs of one instance from 0 on.", "", "Leave it out."
@@ -147,7 +147,8 @@ class Learned:
     def save(self, directory: str | os.PathLike[str], *, instances: bool = True) -> Path:
         """Write a run: certificate, tables, provenance; whole or not at all, never over an existing one.
 
-        The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False`.
+        The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False` or
+        they are objects; of files the names are stored.
         Then `report.html` is drawn from it, a view that can be drawn again at any time (`pacopt report`).
 
         Only the stored certificate knows of others beside it that were made with some of the same instances: here
@@ -165,7 +166,7 @@ class Learned:
         if self.curves is not None:
             curves = {name: getattr(self.curves, name) for name in ("steps", "mean", "median", "low", "high")}
             files["curves.npz"] = lambda path: save_npz(path, curves)
-        if instances and self.train is not None:
+        if instances and self.train is not None and self.train.storable:
             files["instances.npz"] = self.train.save
         return write_with_report(directory, files, here)
 
@@ -201,8 +202,8 @@ class Learned:
             "Leave `hyper` out for the deployed ones.",
         )
 
-    def _checked(self, instance: Any) -> dict[str, np.ndarray]:
-        """One instance with the fields, shapes and number types of those that were learned from."""
+    def _checked(self, instance: Any) -> tuple[dict[str, Any], Instances]:
+        """One instance with the fields, shapes and number types of those that were learned from; and as a row."""
         expected = self.origin.fields
         if not isinstance(instance, Mapping) or instance.keys() != expected.keys():
             names = sorted(map(str, instance)) if isinstance(instance, Mapping) else []
@@ -215,6 +216,11 @@ class Learned:
                 "",
                 f"For {unknown[0]!r}: {suggest(unknown[0], expected)}" if unknown else "Use instances[0], for example.",
             )
+        if {**expected} == {FILE: FILE}:
+            row = Instances.of_files([instance[FILE]])
+            return row[0], row
+        if {**expected} == {OBJECT: OBJECT}:
+            return dict(instance), Instances({OBJECT: np.zeros(1)})
         row = Instances({name: np.expand_dims(np.asanyarray(array), 0) for name, array in instance.items()})
         checked = {}
         for name, array in row.fields.items():
@@ -227,7 +233,7 @@ class Learned:
                     "Pass one instance, without the leading axis.",
                 )
             checked[name] = array[0].astype(kind)
-        return checked
+        return checked, Instances({name: np.expand_dims(array, 0) for name, array in checked.items()})
 
 
 def load_run(directory: str | os.PathLike[str]) -> Learned | Certificate:

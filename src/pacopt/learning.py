@@ -23,6 +23,7 @@ from pacopt.stages.baselines import TEXTBOOK, Baseline, compared_with, opponents
 from pacopt.stages.course import Course, expected_runs
 from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter, usual_of
 from pacopt.stages.refusals import TrainingGuard, checked_seed
+from pacopt.stages.rehearsing import rehearse
 from pacopt.stages.running import Stages, described_machine
 from pacopt.stages.weighing import Prior, default_prior, described_prior, weighed
 from pacopt.support.interrupts import heed, heeded
@@ -45,7 +46,7 @@ def learn(
     claims: Sequence[AbstractClaim] = (),
     score: AbstractScore | None = None,
     baseline: Baseline | Mapping[str, Any] | str | None = TEXTBOOK,
-    budget: AbstractClaim | Sequence[float] | None = None,
+    budget: AbstractClaim | Sequence[float] | Mapping[str, float] | None = None,
     objective: str = "risk",
     success: Predicate | None = None,
     curvature: tuple[float, float] | None = None,
@@ -74,13 +75,13 @@ def learn(
     beside the standard ones, which then have smaller shares of the failure probability. `score` is what is averaged:
     the ratio of final to initial loss unless it is `Rate()`, `Digits()` or `Effort(...)`. A gain is claimed over the
     `baseline`: the textbook where there is one, hyperparameters, a `Baseline`, or several of these by name; None for no
-    gain. With a `budget`, parts of the start loss to be reached, it is claimed how many instances reach them within how
-    many steps. `objective` is the name of the claim whose number is made as good as possible. With `racing`, hopeless
-    candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs of each instance are
-    averaged; statements are then about a run with a fresh seed. Everything is determined by `seed`. In the directory
-    `checkpoint` finished work is kept: the same call, made again after an interruption, goes on where it stopped. On a
-    terminal and in a notebook a bar shows how far it is, unless `progress` is False; a function in its place is called
-    with the name of a stage and its numbers of finished and of all runs.
+    gain. With a `budget`, parts of the start loss to be reached (or {"solved": 0.99}), it is claimed how many instances
+    reach them within how many steps. `objective` is the name of the claim whose number is made as good as possible.
+    With `racing`, hopeless candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs
+    of each instance are averaged; statements are then about a run with a fresh seed. Everything is determined by
+    `seed`. In the directory `checkpoint` finished work is kept: the same call, made again after an interruption, goes
+    on where it stopped. On a terminal and in a notebook a bar shows how far it is, unless `progress` is False; a
+    function in its place is called with the name of a stage and its numbers of finished and of all runs.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)
@@ -120,6 +121,7 @@ def learn(
             stages = stages.against(opponents(baseline, engine, parts, standard, curvature)).aiming(objective)
             stages.refuse_unreachable(wanted, 1.0)
             stages.begin()
+            rehearse(averaged.runs(engine), parts, standard)
         if curvature is not None and standard.curvature is None:
             raise EngineError(
                 f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",

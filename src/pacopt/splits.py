@@ -98,6 +98,8 @@ def _content(part: Instances) -> str:
 
 def _kinds(part: Instances) -> dict[str, str]:
     """Number type and shape of each field, whatever the byte order."""
+    if part.content is not None:
+        return part.kinds
     return {name: f"{array.dtype.newbyteorder('=')}{list(array.shape[1:])}" for name, array in part.fields.items()}
 
 

@@ -85,3 +85,12 @@ def test_what_is_no_command_is_refused():
     engine = BlackBox(Command("echo {tolerance}", parse=float), {"tol": Interval(0.1, 1.0)})
     with pytest.raises(EngineError, match=r"has \{tolerance\}, and there is no such value"):
         engine.table({"tol": [0.5]}, Instances({"a": np.ones(2)}))
+
+
+def test_a_program_gets_the_file_that_an_instance_is(tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text(f"{number}\n")
+    program = Command("awk '{{ print $1 * {a} }}' {file}", parse=float)
+    engine = BlackBox(program, {"a": Interval(0.0, 1.0)})
+    files = Instances.of_files(sorted(tmp_path.iterdir()))
+    assert engine.table({"a": [0.5]}, files).losses.tolist() == [[0.0, 0.5, 1.0]]

@@ -275,8 +275,6 @@ def test_what_is_deployed_has_the_safeguard_that_the_certificate_speaks_of():
     assert (good.x, good.loss, good.returned_start) == ("end", 0.1, False)
     assert (bad.x, bad.loss, bad.run_loss, bad.returned_start) == ("start", 1.0, 9.0, True)
     assert failed.run_loss == np.inf  # a monitor hears of it
-    with pytest.raises(EngineError, match="An effort in seconds is asked for"):
-        jumping.counting("seconds", 10)
 
 
 def test_a_run_that_takes_longer_than_its_cap_has_not_met_its_target_in_use_either():

@@ -153,9 +153,9 @@ def test_the_example_runs_and_every_key_of_a_job_stands_in_it(folder):
 def test_what_is_commented_out_in_the_example_can_be_switched_on_with_the_values_shown(folder):
     text = (folder / "job.toml").read_text()
     on = re.sub(r"^# (?=[a-z_]+ = |\[absolute\])", "", text, flags=re.MULTILINE)
-    # The example's problem shares nothing, has no users, and is no engine.
-    for absent in ('shared = "shared.npz"', 'groups = "user"', 'engine = "my_problem:Solver"'):
-        on = on.replace(absent, f"# {absent}")
+    # The example's problem shares nothing, has no users, and is neither an engine nor a solver.
+    for absent in ("shared", "groups", "engine", "solver", "defaults", "workers", "limit", "memory"):
+        on = re.sub(rf"^{absent} =", f"# {absent} =", on, flags=re.MULTILINE)
     (folder / "changed.toml").write_text(on)
     prepared = prepare_job(folder / "changed.toml")
     assert prepared.truncation.second_moment == 500.0
@@ -332,8 +332,8 @@ MISTAKES = {
     "a part that is missing": ([("test", None)], "split.test", "is missing; it is a number of instances"),
     "an interval upside down": ([("momentum", "[1.0, 0.0]")], "domain.momentum", "low < high is needed"),
     "a logarithm of zero": ([("momentum", "{ low = 0, high = 1, log = true }")], "domain.momentum", "low > 0"),
-    "an interval of texts": ([("momentum", '["a", "b"]')], "domain.momentum", "it is [low, high] or { low"),
-    "an interval with one end": ([("momentum", "{ low = 0 }")], "domain.momentum", "it is [low, high] or { low"),
+    "an interval of texts": ([("momentum", '["a", "b"]')], "domain.momentum", "it is [low, high], { low"),
+    "an interval with one end": ([("momentum", "{ low = 0 }")], "domain.momentum", "it is [low, high], { low"),
     "an infinite curvature": ([("curvature", "[1.0, inf]")], "curvature", "it is a pair [mu, L]"),
     "a number beyond all bounds": ([("curvature", "[1.0, 1" + "0" * 400 + "]")], "curvature", "it is a pair [mu, L]"),
     "an end beyond all bounds": ([("momentum", "[0, 1" + "0" * 400 + "]")], "domain.momentum", "it is [low, high]"),

@@ -86,7 +86,7 @@ def test_after_kill_9_nothing_that_was_reported_is_run_again_and_the_certificate
     np.testing.assert_array_equal(np.load(tmp_path / "second.npz")["losses"], np.load(tmp_path / "third.npz")["losses"])
 
 
-@pytest.mark.parametrize("kind", ["traced", "blackbox"])
+@pytest.mark.parametrize("kind", [pytest.param("traced", marks=pytest.mark.slow), "blackbox"])
 def test_two_clients_in_one_place_do_each_other_no_harm(tmp_path, kind):
     clients = [subprocess.Popen(client(tmp_path, KILLED, kind, "live", f"{k}.npz")) for k in range(2)]
     assert [each.wait() for each in clients] == [0, 0]
@@ -119,7 +119,7 @@ except StorageError as error:
 """
 
 
-@pytest.mark.parametrize("kind", ["traced", "blackbox"])
+@pytest.mark.parametrize("kind", [pytest.param("traced", marks=pytest.mark.slow), "blackbox"])
 @pytest.mark.parametrize(("fault", "words"), [("fill", "File too large"), ("lose", "Permission denied")])
 def test_a_full_disk_and_lost_permissions_are_said_and_lose_nothing(tmp_path, kind, fault, words):
     for parent in (tmp_path, *tmp_path.parents):  # another user has to reach it

@@ -27,7 +27,13 @@ min_success = 0.95                      # the success probability that is to be 
 # quantile_level = 0.9                  # "at least 90 % of instances end at a ratio of at most ..."
 # seed = 0                              # of the split and of the search; the same seed gives the same result
 # candidates = 256                      # hyperparameters that are tried on all training instances
-# engine = "{module}:Solver"          # for a solver that is not in JAX, in place of problem, algorithm and steps
+# solver = "{module}:solve"           # any function of hyperparameters and an instance, which returns a loss or a
+#                                       # pacopt.Result, in place of problem, algorithm and steps; [domain] is its space
+# defaults = {{ damping = 0.5 }}          # its usual hyperparameters, over which a gain is claimed
+# workers = 2                           # so many runs of the solver side by side
+# limit = 10.0                          # seconds after which a run of the solver is stopped
+# memory = 4.0                          # GiB that a worker may take
+# engine = "{module}:Solver"          # an engine of your own, in place of problem, algorithm and steps
 # groups = "user"                       # the array that tells which rows belong together: then a draw is a group
 # replicates = 1                        # runs of each instance, for an algorithm that draws random numbers
 # racing = false                        # true: give up hopeless candidates early; pays with thousands of them

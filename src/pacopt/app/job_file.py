@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacopt.errors import AlgorithmError, JobError, suggest
-from pacopt.space import Interval
+from pacopt.app.job_spaces import is_finite, spaces
+from pacopt.errors import JobError, suggest
+from pacopt.space import Domain
 from pacopt.support.numbers import is_real, is_whole
 
-#: Numbers in a job are smaller; TOML has whole numbers of any size, and infinity.
-LARGEST = 1e300
 #: At most so many steps and candidates: a counter of 32 bits, and what fits into a memory.
 STEPS, CANDIDATES = 2**31 - 1, 10**6
 #: For keys that have no default.
@@ -45,36 +44,42 @@ def _reference(value: Any) -> bool:
     return _text(value) and re.fullmatch(r"[\w.]+:[\w.]+", value) is not None
 
 
-def _finite(value: Any) -> bool:
-    return is_real(value) and -LARGEST < value < LARGEST
-
-
 def _between(value: Any) -> bool:
     return is_real(value) and 0 < value < 1
 
 
 def _pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_finite, value)) and 0 <= value[0] <= value[1] > 0
+    return isinstance(value, list) and len(value) == 2 and all(map(is_finite, value)) and 0 <= value[0] <= value[1] > 0
 
 
 def _score(value: Any) -> bool:
     if not isinstance(value, dict):
         return value in ("ratio", "rate", "digits")
     if "effort" in value:
-        whole, penalty = value.get("cap", 1), value.get("penalty", 1)
-        known = value.keys() <= {"effort", "cap", "penalty"} and is_whole(whole, 1)
-        return known and _between(value["effort"]) and _finite(penalty) and penalty >= 1
-    return value.keys() == {"digits"} and _finite(value["digits"]) and value["digits"] > 0
+        cap, penalty, word = value.get("cap", 1), value.get("penalty", 1), _text(value["effort"])
+        known = value.keys() <= {"effort", "cap", "penalty"} | ({"unit"} if word else set())
+        counted = is_finite(cap) and cap > 0 if word else is_whole(cap, 1) and _between(value["effort"])
+        return known and counted and _text(value.get("unit", "steps")) and is_finite(penalty) and penalty >= 1
+    if "largest" in value:
+        said = {name: text for name, text in value.items() if name != "largest"}
+        known = said.keys() <= {"noun", "unit"} and all(map(_text, said.values()))
+        return known and is_finite(value["largest"]) and value["largest"] > 0
+    return value.keys() == {"digits"} and is_finite(value["digits"]) and value["digits"] > 0
 
 
 def _targets(value: Any) -> bool:
+    if isinstance(value, dict):
+        return len(value) == 1 and all(_text(word) and _between(part) for word, part in value.items())
     return isinstance(value, list) and bool(value) and all(map(_between, value)) and len(set(value)) == len(value)
 
 
+def _hyper(value: Any) -> bool:
+    plain = isinstance(value, dict) and bool(value)
+    return plain and all(isinstance(each, str | bool) or is_finite(each) for each in value.values())
+
+
 def _baseline(value: Any) -> bool:
-    if isinstance(value, dict):
-        return bool(value) and all(isinstance(each, str | bool) or _finite(each) for each in value.values())
-    return value in ("textbook", "none")
+    return _hyper(value) or (not isinstance(value, dict) and value in ("textbook", "none"))
 
 
 def _counted(most: int) -> Callable[[Any], bool]:
@@ -85,9 +90,14 @@ def _counted(most: int) -> Callable[[Any], bool]:
 TOP = {
     "problem": Key('a text: "module:Name", or the name of a built-in problem', _text, MANDATORY),
     "algorithm": Key('a text: "module:Name", or the name of a built-in algorithm', _text, MANDATORY),
-    "instances": Key("the name of an npz file", _text, MANDATORY),
+    "instances": Key('the name of an npz file, or of files by a pattern: "problems/*.mps"', _text, MANDATORY),
     "steps": Key("a whole number, at least 1 and below 2^31", _counted(STEPS), MANDATORY),
     "engine": Key('a text: "module:Name" of an engine, in place of problem, algorithm and steps', _reference),
+    "solver": Key('a text: "module:function" of a solver, with a [domain], in place of these too', _reference),
+    "defaults": Key("the usual hyperparameters of the solver: { rho = 0.1 }", _hyper),
+    "workers": Key("a whole number of processes, at least 1", lambda value: is_whole(value, 1), 1),
+    "limit": Key("a number of seconds that a run of the solver may take", lambda value: is_finite(value) and value > 0),
+    "memory": Key("a number of GiB that a worker may take", lambda value: is_finite(value) and value > 0),
     "groups": Key("the name of the array that tells which rows belong together", _text),
     "shared": Key("the name of an npz file with the fields of the problem", _text),
     "confidence": Key("a number between 0 and 1, neither of them", _between, 0.99),
@@ -95,12 +105,13 @@ TOP = {
     "target_ratio": Key("a number above 0, at most 1", lambda value: is_real(value) and 0 < value <= 1, 1.0),
     "quantile_level": Key("a number between 0 and 1, neither of them", _between, 0.9),
     "score": Key(
-        '"ratio", "rate" or "digits", { digits = 8 } for so many, or { effort = 0.1 } for steps to that',
+        '"ratio", "rate" or "digits", { digits = 8 } for so many, { effort = 0.1 } for steps to that, '
+        '{ effort = "solved", cap = 200, unit = "iterations" }, or { largest = 100, noun = "error rate", unit = "%" }',
         _score,
         "ratio",
     ),
     "baseline": Key('"textbook", "none", or hyperparameters: { step_size = 0.1 }', _baseline, "textbook"),
-    "budget": Key("parts of the start loss, between 0 and 1: [0.1, 0.001]", _targets),
+    "budget": Key("parts of the start loss, between 0 and 1: [0.1, 0.001]; or { solved = 0.99 }", _targets),
     "objective": Key('the name of a claim: "risk", "budget", "gain" for example', _text, "risk"),
     "success": Key('a text: "module:function", a function of the final point and the instance', _reference),
     "prior": Key('a text: "module:function", a function of Trials, in place of the search', _reference),
@@ -111,7 +122,8 @@ TOP = {
     "precision": Key('"float64" or "float32"', lambda value: value in ("float64", "float32"), "float64"),
     "seed": Key("a whole number from 0 to 2^31 - 1", lambda value: is_whole(value) and value < 2**31, 0),
 }
-#: What an engine knows by itself.
+#: What belongs to a solver, and what an engine knows by itself.
+OF_A_SOLVER = ("defaults", "workers", "limit", "memory")
 OF_AN_ENGINE = ("problem", "algorithm", "steps", "shared", "success", "curvature", "precision")
 TABLES = {
     "split": {
@@ -121,8 +133,8 @@ TABLES = {
         "allow_duplicates": Key("true or false", lambda value: isinstance(value, bool), False),
     },
     "absolute": {
-        "level": Key("a positive number", lambda value: _finite(value) and value > 0, MANDATORY),
-        "second_moment": Key("a positive number", lambda value: _finite(value) and value > 0),
+        "level": Key("a positive number", lambda value: is_finite(value) and value > 0, MANDATORY),
+        "second_moment": Key("a positive number", lambda value: is_finite(value) and value > 0),
     },
 }
 
@@ -135,7 +147,12 @@ class Job:
     text: str
     top: Mapping[str, Any]
     tables: Mapping[str, Mapping[str, Any]]
-    domain: Mapping[str, Interval]
+    domain: Domain
+    given: frozenset[str]
+
+    def said(self, name: str) -> bool:
+        """Whether a key stands at the top of the file."""
+        return name in self.given
 
     def beside(self, name: str) -> Path:
         """A path as the job file means it: relative to where it stands."""
@@ -176,12 +193,13 @@ def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
         if name == "split" and not content[name].keys() & {"prior", "train", "test"}:
             keys = {key: keys[key] for key in ("allow_duplicates",)}  # sizes are recommended
         tables[name] = _values(content[name], keys, f"{name}.", mistakes)
-    domain = _domain(content.get("domain", {}), mistakes)
+    domain, wrong = spaces(content.get("domain", {}))
+    mistakes.extend(Mistake(key, text) for key, text in wrong.items())
     if top["prior"] is not None and (domain or "candidates" in content):
         mistakes.append(
             Mistake("prior", "a prior of your own has its own candidates; leave out [domain] and candidates, or prior")
         )
-    return Job(path, text, top, tables, domain), mistakes
+    return Job(path, text, top, tables, domain, frozenset(content)), mistakes
 
 
 def refuse(job: Job, mistakes: list[Mistake]) -> None:
@@ -231,11 +249,17 @@ def _values(
 
 
 def _top(content: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, Any]:
-    """The values at the top. An engine stands for everything that says how a run goes."""
-    if "engine" not in content:
+    """The values at the top. An engine or a solver stands for everything that says how a run goes."""
+    lonely = [name for name in OF_A_SOLVER if name in content and "solver" not in content]
+    mistakes.extend(Mistake(name, "is for a solver; leave it out, or name one") for name in lonely)
+    if "engine" in content and "solver" in content:
+        mistakes.append(Mistake("solver", "is there beside an engine; leave one of them out"))
+    kind = next((name for name in ("engine", "solver") if name in content), None)
+    if kind is None:
         return _values(content, TOP, "", mistakes)
     surplus = [name for name in OF_AN_ENGINE if name in content]
-    mistakes.extend(Mistake(name, "an engine knows how it runs; leave it out, or leave out engine") for name in surplus)
+    who = "an engine" if kind == "engine" else "a solver"
+    mistakes.extend(Mistake(name, f"{who} knows how it runs; leave it out, or leave out {kind}") for name in surplus)
     known = {name: key for name, key in TOP.items() if name not in OF_AN_ENGINE}
     return _values(content, known, "", mistakes) | dict.fromkeys(OF_AN_ENGINE)
 
@@ -244,31 +268,6 @@ def _elsewhere(name: str) -> str:
     """For a key of a table that stands at the top."""
     tables = [table for table, keys in TABLES.items() if name in keys]
     return f"it stands in [{tables[0]}]" if tables else ""
-
-
-def _finite_ends(value: Mapping[str, Any]) -> bool:
-    ends = [value["low"], value["high"]]
-    return all(is_real(end) for end in ends) and all(abs(end) == float("inf") or _finite(end) for end in ends)
-
-
-def _domain(content: Any, mistakes: list[Mistake]) -> dict[str, Interval]:
-    """The intervals of [domain]: [low, high], or a table with low, high and log."""
-    if not isinstance(content, dict):
-        mistakes.append(Mistake("domain", f"{content!r} is no table; write [domain] with a line for a hyperparameter"))
-        return {}
-    intervals = {}
-    for name, given in content.items():
-        value = {"low": given[0], "high": given[1]} if isinstance(given, list) and len(given) == 2 else given
-        fits = isinstance(value, dict) and {"low", "high"} <= value.keys() <= {"low", "high", "log"}
-        if not fits or not (_finite_ends(value) and isinstance(value.get("log", False), bool)):
-            example = "{ low = 1e-6, high = 1.0, log = true }"
-            mistakes.append(Mistake(f"domain.{name}", f"is {given!r}; it is [low, high] or {example}"))
-            continue
-        try:
-            intervals[name] = Interval(float(value["low"]), float(value["high"]), value.get("log", False))
-        except AlgorithmError as error:
-            mistakes.append(Mistake(f"domain.{name}", f"{error.found} {error.needed}"))
-    return intervals
 
 
 def _line(text: str, key: str) -> int:

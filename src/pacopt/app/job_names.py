@@ -5,6 +5,7 @@ import inspect
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from pacopt.instances import Instances
 from pacopt.splits import split
 from pacopt.support.arrays import load_npz
 from pacopt.support.sizes import recommended_split
+
+#: Letters that make a pattern of a name.
+PATTERN = "*?["
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +132,12 @@ class Lookup:
 
     def split(self) -> Any:
         """The instances of the job, divided; None if something is wrong, which is noted."""
+        groups, name = self.job.top["groups"], self.job.top["instances"]
+        if name is not None and set(name) & set(PATTERN):
+            return self._split(self._files(name))
         arrays = self.arrays("instances")
         if arrays is None:
             return None
-        groups = self.job.top["groups"]
         if groups is not None and groups not in arrays:
             self.note("groups", f"there is no array {groups!r} among the instances; {suggest(groups, arrays)}")
             return None
@@ -149,6 +155,26 @@ class Lookup:
             instances = Instances(arrays, labels)
         except PacoptError as error:
             self.note(key, f"{error}")
+            return None
+        return self._split(instances)
+
+    def _files(self, pattern: str) -> Instances | None:
+        """The files that a pattern stands for."""
+        paths = sorted(glob(str(self.job.beside(pattern)), recursive=True))
+        if not paths:
+            self.note("instances", f"no file is called like {pattern!r}; paths are relative to the job file")
+            return None
+        if self.job.top["groups"] is not None:
+            self.note("groups", "is the name of an array, and the instances are files; group them in Python")
+        try:
+            return Instances.of_files(paths)
+        except PacoptError as error:
+            self.note("instances", f"{error}")
+            return None
+
+    def _split(self, instances: Instances | None) -> Any:
+        """Some instances, divided as the job says."""
+        if instances is None:
             return None
         table = self.job.tables.get("split")
         try:

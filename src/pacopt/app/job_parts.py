@@ -14,10 +14,11 @@ import numpy as np
 
 from pacopt import algorithms, problems
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.app.job_file import Job, Mistake, read_job, refuse
+from pacopt.app.job_file import OF_A_SOLVER, Job, Mistake, read_job, refuse
 from pacopt.app.job_names import Lookup, concrete
 from pacopt.bounds.absolute import Truncation
 from pacopt.engines.base import AbstractEngine
+from pacopt.engines.blackbox.engine import BlackBox
 from pacopt.engines.description import described
 from pacopt.engines.traced.nesting import flat_space
 from pacopt.errors import JobError, PacoptError, suggest
@@ -26,7 +27,7 @@ from pacopt.learning import learn
 from pacopt.priors.search import Search
 from pacopt.problems.base import AbstractProblem
 from pacopt.scores import ALL as SCORES
-from pacopt.scores import AbstractScore, Digits, Effort
+from pacopt.scores import AbstractScore, Digits, Effort, Ranged
 from pacopt.splits import Split
 from pacopt.support.arrays import digest
 from pacopt.support.progress import StageProgress
@@ -77,7 +78,7 @@ class Prepared:
     def fingerprints(self) -> dict[str, Any]:
         """What the result depends on: the values of the job, the data, the files of the user's own code."""
         tables = {f"[{name}]": dict(values) for name, values in self.job.tables.items()}
-        domain = {f"domain.{name}": [i.low, i.high, i.log] for name, i in self.job.domain.items()}
+        domain = {f"domain.{name}": repr(space) for name, space in self.job.domain.items()}
         parts = {part: getattr(self.split, part).fingerprint for part in ("prior", "train", "test")}
         data = {
             "the content of the instances": digest(parts),
@@ -95,7 +96,7 @@ class Prepared:
                 success=self.code.success,
                 dtype=None if top["precision"] is None else np.dtype(top["precision"]),
                 prior=self.prior,
-                score=_score(top["score"]),
+                score=_score(top["score"]) if self.job.said("score") else None,
                 baseline=None if top["baseline"] == "none" else top["baseline"],
                 truncation=self.truncation,
                 checkpoint=checkpoint,
@@ -105,9 +106,11 @@ class Prepared:
         return replace(learned, provenance={**learned.provenance, "job": about})
 
 
-def _score(asked: str | dict[str, float]) -> AbstractScore:
+def _score(asked: str | dict[str, Any]) -> AbstractScore:
     if isinstance(asked, dict) and "effort" in asked:
-        return Effort(asked["effort"], asked.get("cap"), asked.get("penalty", 1.0))
+        return Effort(asked["effort"], asked.get("cap"), asked.get("penalty", 1.0), asked.get("unit", "steps"))
+    if isinstance(asked, dict) and "largest" in asked:
+        return Ranged(asked["largest"], asked.get("noun", "loss"), asked.get("unit", ""))
     if isinstance(asked, dict):
         return Digits(asked["digits"])
     kind: Any = SCORES[asked]
@@ -127,6 +130,8 @@ def _code(parts: Lookup) -> OwnCode:
     folder = str(parts.job.path.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)  # code stands beside the job
+    if parts.job.top["solver"] is not None:
+        return OwnCode(engine=_solver(parts))
     if parts.job.top["engine"] is not None:
         return OwnCode(engine=parts.made("engine", AbstractEngine, {}, {}))
     shared = parts.arrays("shared") or {}
@@ -135,6 +140,24 @@ def _code(parts: Lookup) -> OwnCode:
         parts.made("algorithm", AbstractAlgorithm, concrete(algorithms, AbstractAlgorithm), {}),
         parts.named("success"),
     )
+
+
+def _solver(parts: Lookup) -> AbstractEngine | None:
+    """A black box of the function that is named, with the space of the job; an engine as it is."""
+    found, top = parts.named("solver"), parts.job.top
+    if isinstance(found, AbstractEngine):
+        settings = [name for name in OF_A_SOLVER if parts.job.said(name)]
+        for name in settings:
+            parts.note(name, f"{top['solver']} is made already; give it {name} where it is made")
+        return found
+    if found is not None and not parts.job.domain:
+        parts.note("domain", "is missing; a solver needs a line for each hyperparameter")
+        return None
+    try:
+        return None if found is None else BlackBox(found, parts.job.domain, **{name: top[name] for name in OF_A_SOLVER})
+    except PacoptError as error:
+        parts.note("solver", f"{error}")
+        return None
 
 
 def prepare_job(path: str | Path) -> Prepared:

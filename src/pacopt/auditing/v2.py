@@ -24,6 +24,8 @@ DISJOINT_GROUPS = (
     "no training group stands in the prior split or in the test split",
     "no training instance stands in two groups, in the prior split or in the test split",
 )
+#: Units of a score that a clock measures.
+CLOCKS = ("seconds", "s", "milliseconds", "ms", "microseconds", "us", "minutes", "min", "hours", "h")
 SEEDS = (
     "seeds, derived from the root seed of the design and the content of each instance, behave as independent draws, "
     "and a run in use has a fresh one",
@@ -233,9 +235,12 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
         lines = [("declared", GROUPS) if line == GENERAL[0] else line for line in lines]
     if seeds is not None:
         lines += [("declared", text) for text in SEEDS]
-    elif isinstance(provenance.get("steps"), int):
+    if design["score"].get("unit") in CLOCKS:
+        text = "the time of a run is drawn anew with each run: on the same machine, under the same load"
+        lines.append(("declared", text))
+    elif seeds is None and isinstance(provenance.get("steps"), int):
         lines.append(("declared", "the algorithm is deterministic, with this number of steps and this precision"))
-    else:
+    elif seeds is None:
         lines.append(("declared", "a candidate that is run again on an instance does the same again"))
     if provenance.get("known_minimum") is True:
         lines.append(("declared", "the minimum that the problem states is the smallest loss of each instance"))

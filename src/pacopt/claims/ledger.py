@@ -26,6 +26,9 @@ GROUPS_IID = Assumption(
 )
 GROUPS_DISJOINT = Assumption("no training group stands in the prior split or in the test split", Status.CHECKED)
 REPEATABLE = Assumption("a candidate that is run again on an instance does the same again", Status.DECLARED)
+MEASURED = Assumption(
+    "the time of a run is drawn anew with each run: on the same machine, under the same load", Status.DECLARED
+)
 DISJOINT = Assumption("no training instance stands twice, in the prior split or in the test split", Status.CHECKED)
 DISJOINT_ROWS = Assumption(
     "no training instance stands in two groups, in the prior split or in the test split", Status.CHECKED
@@ -49,7 +52,9 @@ def ledger_of(
         entries = [GROUPS_IID if entry == IID else entry for entry in entries]
     if origin.seeds is not None:
         entries += [RANDOM, NO_HIDDEN_SEEDS]
-    else:
+    if design.score.timed:
+        entries.append(MEASURED)
+    elif origin.seeds is None:
         entries.append(DETERMINISTIC if origin.steps is not None else REPEATABLE)
     if origin.known_minimum:
         entries.append(MINIMUM)

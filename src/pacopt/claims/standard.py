@@ -1,6 +1,6 @@
 """The claims that are made unless others are asked for, from short arguments; and the shares between claims."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
@@ -131,7 +131,13 @@ def shared_out(claims: Sequence[AbstractClaim]) -> tuple[AbstractClaim, ...]:
 
 
 def claims_with(claims: Sequence[AbstractClaim], others: Sequence[AbstractClaim], budget: Any) -> tuple[Any, ...]:
-    """These claims, a budget if there are targets for it, and others, with all shares divided anew."""
+    """These claims, a budget if there are targets for it, and others, with all shares divided anew.
+
+    What a solver calls solved is a target with a part of the instances: {"solved": 0.99}.
+    """
+    if isinstance(budget, Mapping) and len(budget) == 1:
+        ((word, part),) = budget.items()
+        budget = Budget((word,), part=part)
     wanted = () if budget is None else (budget if isinstance(budget, Budget) else Budget(budget),)
     return shared_out((*claims, *wanted, *others)) if wanted or others else tuple(claims)
 

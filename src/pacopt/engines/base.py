@@ -55,6 +55,11 @@ class AbstractEngine(ABC):
         return False
 
     @property
+    def repeatable(self) -> bool:
+        """Whether a run does the same again; measured seconds do not."""
+        return True
+
+    @property
     def metric(self) -> Metric | None:
         """What its losses are called, if they are no loss that is minimised."""
         return None
@@ -112,6 +117,10 @@ class AbstractEngine(ABC):
             "",
             'Let losses count steps, infinite for never, without a start: then use Effort("solved").',
         )
+
+    def rehearse(self, candidates: Candidates, instances: Instances) -> None:
+        """Refuse runs that depend on the order in which they are made. Functions that JAX traces do not."""
+        return
 
     def curves(
         self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None

@@ -12,7 +12,15 @@ from pacopt._version import __version__
 from pacopt.columns import Columns
 from pacopt.engines.base import AbstractEngine, Candidates
 from pacopt.engines.description import candidates_hash, described, stored
-from pacopt.engines.ended import Run, checked_run, kind_of, refuse_all_failed, refuse_mixed, start_of
+from pacopt.engines.ended import (
+    Run,
+    checked_run,
+    kind_of,
+    refuse_all_failed,
+    refuse_changed,
+    refuse_mixed,
+    start_of,
+)
 from pacopt.engines.solution import Solution
 from pacopt.engines.store import Checkpoint
 from pacopt.engines.work import Layout, Progress, Tile, collect, expanded
@@ -95,6 +103,14 @@ class AbstractCellEngine(AbstractEngine):
             return Solution(run.x, run.loss, None, run.loss, self.steps)
         return Solution.safeguarded(run.x, run.start, run.loss, run.start_loss, self.steps)
 
+    def rehearse(self, candidates: Candidates, instances: Instances) -> None:
+        """Make some runs in two orders, and refuse an engine of which one comes out differently."""
+        work = self._work(candidates, instances)
+        calls = list(work.calls([*work.layout]))
+        forward, backward = list(self.results(calls)), list(self.results(reversed(calls)))
+        for call, first, second in zip(calls, forward, reversed(backward), strict=True):
+            refuse_changed(first, second, call.place, repeatable=self.repeatable)
+
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The class of the engine and its fields."""
         description, arrays = stored(self, "engine")
@@ -131,7 +147,7 @@ class AbstractCellEngine(AbstractEngine):
         about: dict[str, Any] = {
             "candidates": candidates_hash(values),
             "engine": described(self),
-            "fields": {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in instances.fields.items()},
+            "fields": instances.kinds,
             "instances": instances.fingerprint,
             "versions": {"numpy": np.__version__, "pacopt": __version__, "python": platform.python_version()},
         }
@@ -192,16 +208,21 @@ class CellWork:
         """A hash of the provenance."""
         return digest(self.provenance)
 
+    @property
+    def repeatable(self) -> bool:
+        """As the engine is."""
+        return self.engine.repeatable
+
     def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
         """Tile after tile; an interrupt is noticed between two calls."""
         layout, table_key, skipped = self.layout, self.table_key, set(skip)
         firsts = [first for first in layout if first not in skipped]
-        runs = self.engine.results(self._calls(firsts))
+        runs = self.engine.results(self.calls(firsts))
         for first in firsts:
             rows = [[next(runs) for _ in range(layout.rows)] for _ in range(layout.width(first))]
             yield self._tile(table_key, rows, first)
 
-    def _calls(self, firsts: list[int]) -> Iterator[Call]:
+    def calls(self, firsts: list[int]) -> Iterator[Call]:
         """The calls of some tiles: all candidates on an instance, then on the next one."""
         layout = self.layout
         hypers = [{name: value_of(values, i) for name, values in self.candidates.items()} for i in range(layout.rows)]

@@ -76,6 +76,26 @@ def refuse_mixed(lacking: list[bool], what: str, first: int) -> None:
         )
 
 
+def refuse_changed(first: Run, second: Run, place: str, *, repeatable: bool) -> None:
+    """Refuse a run that came out differently when others were made before it."""
+    kinds = {kind_of(first.failure), kind_of(second.failure)}
+    if kinds & {*BY_CHANCE}:
+        return
+    lost = [(run.loss if repeatable else None, run.start_loss, run.success) for run in (first, second)]
+    if lost[0] == lost[1] and len(kinds) == 1 and (dict(first.times) == dict(second.times) or not repeatable):
+        return
+    shown = [run.failure or f"the loss {run.loss!r}" for run in (first, second)]
+    if shown[0] == shown[1]:
+        shown = ["one result", "another one"]
+    raise EngineError(
+        f"{place} came to {shown[0]}, and to {shown[1]} when runs were made in another order.",
+        "A run depends on its hyperparameters, its instance and its seed alone.",
+        "It draws random numbers, or runs leave something behind: a warm start, a cache, a file. A certificate would "
+        "speak of no solver that anybody can use.",
+        "Start a fresh solver in each call, and fix its seed.",
+    )
+
+
 def refuse_all_failed(rows: list[list[Run]], first: int) -> None:
     """Refuse to go on where nothing runs at all: then it is not the instances."""
     failures = [run.failure for runs in rows for run in runs]

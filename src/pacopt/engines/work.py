@@ -48,6 +48,11 @@ class Work(Protocol):
         """The sizes of the table and of its tiles."""
         ...
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether a tile that is made again is the same."""
+        ...
+
     def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
         """The finished tiles, in order, but those whose first run is in `skip`."""
         ...

@@ -15,6 +15,9 @@ from pacopt.support.rounding import up
 if TYPE_CHECKING:
     from pacopt.engines.base import AbstractEngine, Metric
 
+#: Units of what a clock measures.
+TIMES = ("seconds", "s", "milliseconds", "ms", "microseconds", "us", "minutes", "min", "hours", "h")
+
 
 class AbstractScore(ABC):
     """A number in [0, 1] for each run, smaller for a better one, and 1 for a run that failed or is missing.
@@ -68,6 +71,11 @@ class AbstractScore(ABC):
     def unit(self) -> str:
         """What stands behind a number, "iterations" say; nothing for a pure number."""
         return ""
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is a time that a clock measured: then nothing is the same again."""
+        return self.unit in TIMES
 
     @property
     def spoken_unit(self) -> str:

@@ -97,6 +97,8 @@ def _all_of(marks: np.ndarray, part: np.ndarray, prior: np.ndarray) -> bool:
 
 def _rounded(instances: Instances) -> Instances:
     """The instances as they are in float32."""
+    if instances.content is not None:
+        return instances
     narrow = {"f": np.float32, "c": np.complex64}
     with np.errstate(over="ignore", under="ignore"):
         fields = {

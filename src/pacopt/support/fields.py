@@ -6,18 +6,19 @@ import numpy as np
 
 from pacopt.errors import InstancesError
 from pacopt.support.arrays import frozen
+from pacopt.support.contents import CONTENT
 
 #: Under which the groups are stored beside the fields.
 GROUPS = "pacopt.groups"
 
 
-def checked_field(name: object, array: Any) -> np.ndarray:
-    """A read-only array of numbers with a leading axis, under a name that can be stored."""
+def checked_field(name: object, array: Any, *, hashed: bool = False) -> np.ndarray:
+    """A read-only array of numbers with a leading axis, or of anything that is hashed; its name can be stored."""
     plain = isinstance(name, str) and name and "/" not in name and "\0" not in name
-    if not plain or str(name).endswith(".npy") or name == GROUPS:
+    if not plain or str(name).endswith(".npy") or name in (GROUPS, CONTENT):
         raise InstancesError(
             f"A field is named {name!r}.",
-            f"A name is a non-empty string without a slash that does not end in .npy and is not {GROUPS}.",
+            f"A name is a non-empty text without a slash that does not end in .npy; {GROUPS} and {CONTENT} are taken.",
             "It becomes the name of a file in an archive.",
             "Rename it.",
         )
@@ -37,12 +38,13 @@ def checked_field(name: object, array: Any) -> np.ndarray:
             "Instances are solved in batches.",
             "Pad the rows to a common shape.",
         ) from error
-    if result.dtype.kind not in "biufc":
+    if not hashed and result.dtype.kind not in "biufc":
         raise InstancesError(
             f"Field {name!r} holds {result.dtype} values.",
             "Instances are boolean, integer, real or complex numbers.",
             "Anything else could only be stored as pickled objects, which loading would execute.",
-            "Encode it as numbers, and pad rows of unequal length.",
+            "Encode it as numbers, and pad rows of unequal length; for a solver that is not JAX, use "
+            "Instances.of_files or Instances.of_objects.",
         )
     if result.ndim == 0:
         raise InstancesError(
@@ -69,3 +71,16 @@ def checked_groups(groups: Any, rows: int) -> np.ndarray | None:
             'Pass groups=table["user"], for example.',
         )
     return frozen(labels)
+
+
+def joined_groups(parts: list[np.ndarray | None]) -> np.ndarray | None:
+    """The labels of parts one behind the other; all of them have some, or none has."""
+    given = [groups for groups in parts if groups is not None]
+    if given and len(given) < len(parts):
+        raise InstancesError(
+            f"{len(given)} of {len(parts)} parts have groups.",
+            "All parts have groups, or none.",
+            "A row without a group would be counted as another draw.",
+            "Give groups to all of them.",
+        )
+    return np.concatenate(given) if given else None

@@ -20,6 +20,7 @@ from pacopt.verification.rerunning import run_again
 if TYPE_CHECKING:
     from pacopt.algorithms.base import AbstractAlgorithm
     from pacopt.engines.base import AbstractEngine, Predicate
+    from pacopt.instances import Instances
     from pacopt.problems.base import AbstractProblem
 
 
@@ -65,12 +66,14 @@ def verify(
     algorithm: "AbstractAlgorithm | None" = None,
     engine: "AbstractEngine | None" = None,
     success: "Predicate | None" = None,
+    instances: "Instances | None" = None,
 ) -> Verification:
     """Recompute a stored certificate from its table with independent code, on NumPy and SciPy alone.
 
     With `rerun`, so many random cells of the table are drawn. Their candidates are run again on all of their instances,
     and the deployed one on all training instances; everything that comes out is compared. That needs JAX, the stored
     instances and the user's code: imported already, or given here (a success predicate has to be given to be checked).
+    `instances` are those that were not stored, objects say, among others if you like.
     """
     _check(rerun, seed)
     root = checked_path(directory)
@@ -95,7 +98,7 @@ def verify(
         unchecked.append(f"there is no {REPORT}; `pacopt report` draws it")
     if rerun and not problems:
         given = {"problem": problem, "algorithm": algorithm, "engine": engine}
-        again, problems, notes = run_again(root, table, rerun, seed, given, success)
+        again, problems, notes = run_again(root, table, rerun, seed, given, success, instances)
         unchecked += notes
         if table.origin.predicate is not None and success is None:
             unchecked.append("the verdicts of the success predicate, which was not given, were not checked")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pacopt.errors import StorageError
+from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 
 if TYPE_CHECKING:
@@ -22,25 +23,36 @@ EXAMPLES = 3
 
 
 def run_again(
-    root: Path, table: LossTable, count: int, seed: int | None, given: dict[str, Any], success: Any
+    root: Path,
+    table: LossTable,
+    count: int,
+    seed: int | None,
+    given: dict[str, Any],
+    success: Any,
+    instances: Instances | None,
 ) -> tuple[int, list[str], list[str]]:
     """How many cells were run again, disagreements, and what could not be run; the engine is imported only here."""
     from pacopt.engines.description import predicate_hash
     from pacopt.learned import Learned
 
     learned = Learned.load(root, **given)
+    if instances is not None:
+        learned = replace(learned, train=_found(instances, table))
     if learned.engine is None or learned.train is None:
         raise StorageError(
             "The training instances were not stored with the run." if learned.train is None else f"{learned.missing}.",
             "To run cells again, the instances and the code are needed.",
             "",
-            "Save runs with their instances."
+            "Save runs with their instances, or pass instances=...."
             if learned.train is None
             else "Import the code before, or pass problem=... and algorithm=..., or engine=... (on the command line: "
             "--job job.toml).",
         )
     if success is not None and predicate_hash(success) != learned.origin.predicate:
         return 0, ["the success predicate that was given is not the one of the run"], []
+    learned.train.refuse_changed()
+    if not learned.certificate.design.score.runs(learned.engine).repeatable:
+        return 0, [], ["measured times are drawn anew with each run, so no cell was run again"]
     rows, columns = _chosen(table, count, np.random.default_rng(seed))
     deployed = np.array([learned.certificate.deployed.index])
     cells, problems = _again(learned, table, deployed, np.arange(table.shape[1]), success)
@@ -56,6 +68,20 @@ def run_again(
     return cells, problems, notes
 
 
+def _found(instances: Instances, table: LossTable) -> Instances:
+    """The training instances among some, in the order of the table."""
+    places = {mark: row for row, mark in enumerate(instances.fingerprints.tolist())}
+    rows = [places.get(mark) for mark in ([] if table.fingerprints is None else table.fingerprints.tolist())]
+    if None in rows or not rows:
+        raise StorageError(
+            f"{rows.count(None)} of the training instances are not among those that were given.",
+            "All of them are needed.",
+            "",
+            "Pass the instances that were split.",
+        )
+    return instances[np.array(rows)]
+
+
 def _again(
     learned: "Learned", table: LossTable, rows: np.ndarray, columns: np.ndarray, success: Any
 ) -> tuple[int, list[str]]:
@@ -68,7 +94,8 @@ def _again(
     runner = runner.recording(tuple(table.times)) if table.times else runner
     again = runner.table(chosen, train[columns if whole is None else whole.at(columns)[1]])
     before, target = table.select(rows=rows, columns=columns), learned.certificate.design.target_ratio
-    found = _differences(before, again, rows, _columns_of_runs(before, columns), target)
+    limited = _limited(table, again)
+    found = _differences(before, again, rows, _columns_of_runs(before, columns), target, limited=limited)
     return before.losses.size if before.missing is None else int((~before.missing).sum()), found
 
 
@@ -87,7 +114,7 @@ def _columns_of_runs(table: LossTable, columns: np.ndarray) -> np.ndarray:
 
 
 def _differences(
-    before: LossTable, again: LossTable, rows: np.ndarray, columns: np.ndarray, target: float
+    before: LossTable, again: LossTable, rows: np.ndarray, columns: np.ndarray, target: float, *, limited: bool
 ) -> list[str]:
     """Every cell that does not come out as it stands in the table; a cell that was not run then says nothing."""
     problems = []
@@ -97,10 +124,12 @@ def _differences(
     before_at, again_at = (
         {target: np.minimum(times, never) for target, times in table.times.items()} for table in (before, again)
     )
+    # Where runs are ended by a time limit, or die, one that came to an end only once says nothing.
+    by_chance = (np.isfinite(before.losses) != np.isfinite(again.losses)) & limited
     for j, column in enumerate(columns.tolist()):
         start = None if before.start is None else before.start[j]
         for i, row in enumerate(rows.tolist()):
-            if before.missing is not None and before.missing[i, j]:
+            if (before.missing is not None and before.missing[i, j]) or by_chance[i, j]:
                 continue
             place, old, new = f"candidate {row} on instance {column}", before.losses[i, j], again.losses[i, j]
             if start is None:
@@ -114,6 +143,13 @@ def _differences(
             elif verdicts and before.success[i, j] != again.success[i, j]:  # type: ignore[index]
                 problems.append(f"{place} has another verdict when run again")
     return problems
+
+
+def _limited(*tables: LossTable) -> bool:
+    """Whether some runs were ended by a time limit, or died."""
+    from pacopt.engines.ended import BY_CHANCE
+
+    return any(kind in table.provenance.get("failures", {}) for table in tables for kind in BY_CHANCE)
 
 
 def _near(before: float, after: float, never: int | None) -> bool:
@@ -153,7 +189,8 @@ def _baselines_again(learned: "Learned", table: LossTable) -> tuple[int, list[st
             notes.append(f"the baseline {name!r}, which draws no random numbers, was not run again for every seed")
             continue
         before = LossTable(row[None], table.start, again.candidates, columns=table.columns)
-        found = _differences(before, again, np.zeros(1, dtype=int), np.arange(len(row)), design.target_ratio)
+        rows, columns, limited = np.zeros(1, dtype=int), np.arange(len(row)), _limited(table, again)
+        found = _differences(before, again, rows, columns, design.target_ratio, limited=limited)
         cells += len(row)
         problems += [text.replace("candidate 0", f"the baseline {name!r}") for text in found]
     return cells, problems, notes

@@ -22,9 +22,10 @@ LONGEST = 200
 class Command:
     """A program, called with hyperparameters in its arguments, and a function that reads what it prints.
 
-    In `{name}` goes the value of a hyperparameter or of a number of the instance; `{file}` is a file with all arrays of
-    the instance, as `write(path, instance)` writes it (npz by default). `parse(output)` returns a loss or a `Result`.
-    The program runs in an empty directory of its own. Another exit code than 0 is a failure of that run.
+    In `{name}` goes the value of a hyperparameter or of a number of the instance. `{file}` is the file that the
+    instance is, or one with all of its arrays, as `write(path, instance)` writes it (npz by default). `parse(output)`
+    returns a loss or a `Result`. The program runs in an empty directory of its own. Another exit code than 0 is a
+    failure of that run.
 
     >>> from pacopt import BlackBox, Instances, Interval
     >>> program = Command("awk 'BEGIN {{ print {x} * {damping} }}'", parse=float)
@@ -53,7 +54,7 @@ class Command:
         with tempfile.TemporaryDirectory() as place:
             values = {name: np.asarray(value).item() for name, value in instance.items() if np.ndim(value) == 0}
             values |= dict(hyper)
-            if "file" in wanted:
+            if "file" in wanted and "file" not in values:
                 values["file"] = str(Path(place) / "instance.npz")
                 (self.write or _as_npz)(Path(values["file"]), instance)
             unknown = sorted(wanted - values.keys())

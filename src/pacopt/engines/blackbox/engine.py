@@ -19,11 +19,12 @@ from pacopt.engines.solution import Solution
 from pacopt.errors import EngineError
 from pacopt.instances import Instances
 from pacopt.space import Domain
+from pacopt.support.machine import cores
 from pacopt.support.numbers import is_real, is_whole
 from pacopt.support.worker import attempt
 
 #: What an effort can be counted in.
-UNITS = ("iterations",)
+UNITS = ("iterations", "seconds")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -111,6 +112,11 @@ class BlackBox(AbstractCellEngine):
         return None if self.counted or self.goal else self.measured
 
     @property
+    def repeatable(self) -> bool:
+        """Not if seconds are counted."""
+        return self.counted != "seconds"
+
+    @property
     def usual(self) -> str:
         """A solver has defaults, and no textbook."""
         return "the defaults"
@@ -120,13 +126,20 @@ class BlackBox(AbstractCellEngine):
         return Standard(None if self.defaults is None else dict(self.defaults))
 
     def counting(self, unit: str, cap: float | None) -> "BlackBox":
-        """The same runs, of which iterations until they are solved are counted.
+        """The same runs, of which iterations or seconds until they are solved are counted.
 
-        Measured seconds would differ from run to run, and a ledger that says so is still to be written.
+        Seconds are measured in processes with one thread for linear algebra, at most one for each core.
         """
         if unit not in UNITS:
             raise EngineError(
                 f"An effort in {unit} is asked for.", f"A solver counts {' or '.join(UNITS)}.", "", 'Use "iterations".'
+            )
+        if unit == "seconds" and self.workers > cores():
+            raise EngineError(
+                f"Seconds are to be counted by {self.workers} workers on {cores()} cores.",
+                "There is a core for each worker.",
+                "Runs that wait for each other take longer than a run in use.",
+                f"Use workers={cores()}.",
             )
         return self._with(counted=unit, cap=cap, goal=None)
 
@@ -144,7 +157,7 @@ class BlackBox(AbstractCellEngine):
 
     def results(self, calls: Iterable[Call]) -> Iterator[Run]:
         """The runs of some calls, in order: one after the other here, or side by side in workers."""
-        if self.workers == 1 and not (self.limit or self.memory or self.executor):
+        if self.workers == 1 and self.repeatable and not (self.limit or self.memory or self.executor):
             yield from super().results(calls)
             return
         places: deque[str] = deque()

@@ -1,16 +1,23 @@
 """Who makes the calls of a black box: processes of its own, or an executor of the user's. Answers come in order."""
 
+import atexit
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from concurrent.futures import TimeoutError as LateError
-from contextlib import closing
+from contextlib import contextmanager
+from threading import Lock, Timer
 from typing import Any
 
 from pacopt.engines.blackbox.pool import AHEAD, PATIENCE, Answer, Pool, understood
 from pacopt.errors import EngineError, PacoptError
 from pacopt.support.interrupts import heed
 from pacopt.support.worker import called
+
+#: A function, the number of workers, and the limits of time and memory.
+Settings = tuple[bytes, int, float | None, float | None]
+#: Workers wait so many seconds for the next table.
+IDLE = 10.0
 
 
 def answers(
@@ -27,8 +34,57 @@ def answers(
     if executor is not None:
         yield from _handed_on(blob, calls, executor)
         return
-    with closing(Pool(blob, workers, limit, memory)) as pool:
+    with borrowed((blob, workers, limit, memory)) as pool:
         yield from pool.answers(calls)
+
+
+#: A pool that nobody uses, what it was made of, and who will close it.
+_idle: list[tuple[Settings, Pool, Timer]] = []
+_lock = Lock()
+
+
+@contextmanager
+def borrowed(settings: Settings) -> Iterator[Pool]:
+    """A pool for one table. It is kept for a while: a search makes many tables, and workers take time to start."""
+    pool = _taken(settings) or Pool(*settings)
+    try:
+        yield pool
+    except BaseException:
+        pool.close()
+        raise
+    timer = Timer(IDLE, close_idle)
+    timer.daemon = True
+    with _lock:
+        others = [_idle.pop() for _ in range(len(_idle))]
+        _idle.append((settings, pool, timer))
+    timer.start()
+    _closed(others)
+
+
+def close_idle() -> None:
+    """End the processes that wait for the next table."""
+    with _lock:
+        others = [_idle.pop() for _ in range(len(_idle))]
+    _closed(others)
+
+
+atexit.register(close_idle)
+
+
+def _taken(settings: Settings) -> Pool | None:
+    with _lock:
+        for entry in _idle:
+            if entry[0] == settings:
+                _idle.remove(entry)
+                entry[2].cancel()
+                return entry[1]
+    return None
+
+
+def _closed(others: list[tuple[Settings, Pool, Timer]]) -> None:
+    for _, pool, timer in others:
+        timer.cancel()
+        pool.close()
 
 
 def _handed_on(blob: bytes, calls: Iterable[tuple[Any, Any]], executor: Executor) -> Iterator[Answer]:

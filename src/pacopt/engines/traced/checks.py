@@ -38,6 +38,13 @@ def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
                 "",
                 f"Call the class: {value.__name__}()." if called else f"Make it one: pacopt.{base.__name__}.",
             )
+    if instances.content is not None:
+        raise InstancesError(
+            f"The instances are {next(iter(instances.kinds))}s.",
+            "An algorithm in JAX needs arrays.",
+            "",
+            "Load them into arrays, or use a pacopt.BlackBox.",
+        )
     if not len(instances):
         raise InstancesError(
             "There are no instances.",

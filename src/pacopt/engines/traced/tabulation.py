@@ -115,6 +115,11 @@ class Tabulation:
         return Tabulation(cell, values, runs, columns, seeds, dtype, tiling, about)
 
     @property
+    def repeatable(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def layout(self) -> Layout:
         """The sizes of the table and of its tiles."""
         return Layout(self.tiling.rows, self.tiling.columns, self.tiling.span, len(self.cell.at))
