@@ -84,6 +84,8 @@ def origin(source: Reported) -> tuple[tuple[str, tuple[str, ...]], ...]:
     c, stored = source.certificate, source.certificate.to_dict()
     ours = source.learned or source.origin.algorithm is not None
     entries = _known(source.origin) if ours else _written(source.provenance)
+    study = source.origin.study
+    entries += [("deployed", () if study is None else (f"trial {study.numbers[c.deployed.index]} of the study",))]
     entries += [("compared with", _baselines(source))]
     hashes = [("certificate", (stored["hash"],)), ("design", (stored["design_hash"],)), ("table", (c.table_hash,))]
     return tuple((name, values) for name, values in [*entries, *hashes] if any(values))
