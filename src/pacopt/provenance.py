@@ -91,7 +91,11 @@ class StudyOrigin:
     @staticmethod
     def of(stored: Mapping[str, Any]) -> "StudyOrigin":
         """As `priors.BestTrials` wrote it."""
-        return StudyOrigin(**{**stored, "numbers": tuple(map(_count, stored["numbers"]))})
+        counts = {name: _count(stored[name]) for name in ("trials", "completed", "recorded")}
+        name = None if stored["name"] is None else _text(stored["name"])
+        return StudyOrigin(
+            **counts, numbers=tuple(map(_count, stored["numbers"])), hash=_text(stored["hash"]), name=name
+        )
 
 
 @dataclass(frozen=True, slots=True)

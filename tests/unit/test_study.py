@@ -330,6 +330,10 @@ def test_what_the_trials_recorded_stands_in_the_ledger(certified):
     checked = "trials recorded the instances that they saw, and none of these is a training or test instance"
     assert ledger[declared] == "declared"
     assert ledger[f"all of its 40 {checked}"] == "checked"
+    stored = learned.certificate.to_dict()
+    for text in (declared, f"all of its 40 {checked}"):
+        lines = [entry for entry in stored["ledger"] if entry["text"] != text]
+        assert not audit(stored | {"ledger": lines}, learned.table).passed, "the audit knows of the study"
     silent = study_on(split.prior, 6, recorded=False)
     texts = [entry.text for entry in pacopt.certify_study(silent, contracted, split, top=2).certificate.ledger]
     assert declared in texts
@@ -419,6 +423,15 @@ def test_what_a_trial_saw_is_written_in_pieces_and_grows(tmp_path):
         pacopt.seen_by("trial", many)
     with pytest.raises(InstancesError, match=r"A list was given\. Instances are needed"):
         pacopt.seen_by(trial, [1, 2])
+
+
+def test_a_note_about_a_study_in_a_table_of_your_own_is_a_note():
+    losses = np.random.default_rng(0).uniform(size=(3, 50))
+    for note in ({"recorded": 3}, "mine", {"trials": 1, "completed": 1, "recorded": True, "hash": "", "name": ""}):
+        table = pacopt.LossTable(losses=losses, start=np.ones(50), provenance={"study": note})
+        certificate = pacopt.certify(table)
+        assert not any("study" in entry.text for entry in certificate.ledger)
+        assert audit(certificate.to_dict(), table).passed
 
 
 # How often it is wrong

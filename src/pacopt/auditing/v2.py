@@ -272,7 +272,9 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
 
 def _studied(study: dict[str, Any] | None, separate: bool) -> list[tuple[str, str]]:
     """What is known of the study that the candidates come from, if they come from one."""
-    if study is None:
+    counts = [] if study is None else [study.get(name) for name in ("trials", "completed", "recorded")]
+    told = study is not None and study.keys() >= {"hash", "name", "numbers"}
+    if study is None or not told or any(isinstance(each, bool) or not isinstance(each, int) for each in counts):
         return []
     lines = [("declared", "the study that the candidates come from used no training instance")]
     if study["recorded"] and not separate:
