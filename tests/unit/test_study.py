@@ -197,19 +197,12 @@ def test_without_prior_instances_the_ranks_of_the_study_are_the_weights():
 
 def test_an_algorithm_in_jax_takes_its_candidates_from_a_study_too():
     law = pacopt.VaryingCurvature.draw(seed=0, n=5)
-    split = pacopt.split(law.sample(160, seed=1), prior=30, train=100, test=30, seed=2)
-    engine = pacopt.Traced(law.problem, pacopt.HeavyBall(), 10)
-
-    def objective(trial):
-        hyper = {"step_size": trial.suggest_float("step_size", 1e-5, 1e-2, log=True)}
-        hyper["momentum"] = trial.suggest_float("momentum", 0, 1)
-        return float(engine.table({k: [v] for k, v in hyper.items()}, split.prior).safeguarded().mean())
-
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    study.optimize(objective, n_trials=16)
-    learned = pacopt.certify_study(study, engine, split, top=8)
-    assert learned.hyper in [trial.params for trial in study.trials]
-    direct = pacopt.learn(law.problem, pacopt.HeavyBall(), split, steps=10, prior=BestTrials(study, 8))
+    split = pacopt.split(law.sample(60, seed=1), prior=20, train=40, test=0, seed=2)
+    engine, rng = pacopt.Traced(law.problem, pacopt.HeavyBall(), 5), np.random.default_rng(0)
+    study = study_of([(float(i), {"step_size": rng.uniform(0, 1e-3), "momentum": rng.uniform()}) for i in range(8)])
+    learned = pacopt.certify_study(study, engine, split, top=6)
+    assert learned.hyper in [trial.params for trial in study.trials[:6]]
+    direct = pacopt.learn(law.problem, pacopt.HeavyBall(), split, steps=5, prior=BestTrials(study, 6))
     assert direct.certificate.to_dict()["deployed"] == learned.certificate.to_dict()["deployed"]
     with pytest.raises(EngineError, match="An engine has its own defaults"):
         pacopt.certify_study(study, engine, split, defaults=DEFAULTS)
