@@ -48,6 +48,7 @@ from .loss_table import LossTable as LossTable
 from .measure import DiscreteMeasure as DiscreteMeasure
 from .monitoring import Monitor as Monitor
 from .priors.trials import Trials as Trials
+from .priors.witness import seen_by as seen_by
 from .problems import AbstractKnownMinimum as AbstractKnownMinimum
 from .problems import AbstractMetric as AbstractMetric
 from .problems import AbstractProblem as AbstractProblem
@@ -74,6 +75,7 @@ from .space import Whole as Whole
 from .splits import Split as Split
 from .splits import split as split
 from .stages.baselines import Baseline as Baseline
+from .studying import certify_study as certify_study
 from .tradeoff import Frontier as Frontier
 from .tradeoff import frontier as frontier
 from .verification import Verification as Verification

@@ -22,10 +22,10 @@ from pacopt.stages.asking import check_flag, checked_score, engine_and_split, re
 from pacopt.stages.baselines import TEXTBOOK, Baseline, compared_with, opponents
 from pacopt.stages.course import Course, expected_runs
 from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter, usual_of
-from pacopt.stages.refusals import TrainingGuard, checked_seed
+from pacopt.stages.refusals import TrainingGuard, checked_seed, refuse_seen
 from pacopt.stages.rehearsing import rehearse
 from pacopt.stages.running import Stages, described_machine
-from pacopt.stages.weighing import Prior, default_prior, described_prior, weighed
+from pacopt.stages.weighing import Prior, default_prior, described_prior, described_study, weighed
 from pacopt.support.interrupts import heed, heeded
 from pacopt.support.progress import StageProgress, shown
 
@@ -117,6 +117,7 @@ def learn(
         with course.stage("begin"):
             engine.seen(parts.train[:1])  # refuses what can be refused before anything runs
             refuse_repeats(parts, engine.seen)
+            refuse_seen(prior, parts)
             standard = engine.standard(parts.prior, curvature)
             stages = stages.against(opponents(baseline, engine, parts, standard, curvature)).aiming(objective)
             stages.refuse_unreachable(wanted, 1.0)
@@ -142,7 +143,8 @@ def learn(
         # From here on the design is fixed, and the training instances are looked at.
         mu_L = standard.curvature
         given = None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None}
-        table = stages.training_table(design, racing=racing, curvature=given)
+        study = described_study(chosen, trials, measure)
+        table = stages.training_table(design, racing=racing, curvature=given, study=study)
         course.over("train")
         heed()
         with course.stage("certify"):

@@ -74,6 +74,31 @@ class Seeds:
 
 
 @dataclass(frozen=True, slots=True)
+class StudyOrigin:
+    """An Optuna study whose best trials are the candidates.
+
+    It has a `name`, unless nobody named it, so many `trials`, of which so many `completed`, and so many have `recorded`
+    the instances that they saw. `numbers` are those of the trials, one for each candidate.
+    """
+
+    trials: int
+    completed: int
+    recorded: int
+    numbers: tuple[int, ...]
+    hash: str
+    name: str | None = None
+
+    @staticmethod
+    def of(stored: Mapping[str, Any]) -> "StudyOrigin":
+        """As `priors.BestTrials` wrote it."""
+        counts = {name: _count(stored[name]) for name in ("trials", "completed", "recorded")}
+        name = None if stored["name"] is None else _text(stored["name"])
+        return StudyOrigin(
+            **counts, numbers=tuple(map(_count, stored["numbers"])), hash=_text(stored["hash"]), name=name
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Everything that is known of where a table or a run comes from; None or empty where nothing is.
 
@@ -99,6 +124,7 @@ class Origin:
     rows: tuple[str, ...] = ()
     domain: Mapping[str, AbstractSpace] = field(default_factory=dict)
     prior: str | None = None
+    study: StudyOrigin | None = None
     textbook: int | None = None  # the number of the candidate with the textbook's hyperparameters
     seed: int | None = None
     usual: str = "textbook"  # what one would use otherwise
@@ -160,6 +186,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "rows": ("rows", lambda value: tuple(map(_text, value))),
     "domain": ("domain", lambda value: {name: space_from_json(each) for name, each in value.items()}),
     "prior": ("prior", _text),
+    "study": ("study", StudyOrigin.of),
     "textbook": ("textbook", _count),
     "seed": ("seed", _count),
     "usual": ("usual", _text),

@@ -256,6 +256,7 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
     if given is not None and given["given"]:
         values = f"mu = {given['mu']!r}, L = {given['L']!r}"
         lines.append(("declared", f"the curvature that was given ({values}) was not estimated on training instances"))
+    lines += _studied(_known(provenance, "study", "recorded"), stored["separate_draws"])
     if stored["earlier"]:
         count = stored["earlier"]
         made = "an earlier certificate was" if count == 1 else f"{count} earlier certificates were"
@@ -272,3 +273,18 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
         if not any(entry["status"] == "declared" and entry["text"].startswith(text) for entry in found):
             expected.append({"status": "declared", "text": text})
     return found if all(entry in found for entry in expected) else expected
+
+
+def _studied(study: dict[str, Any] | None, separate: bool) -> list[tuple[str, str]]:
+    """What is known of the study that the candidates come from, if they come from one."""
+    counts = [] if study is None else [study.get(name) for name in ("trials", "completed", "recorded")]
+    told = study is not None and study.keys() >= {"hash", "name", "numbers"}
+    if study is None or not told or any(isinstance(each, bool) or not isinstance(each, int) for each in counts):
+        return []
+    lines = [("declared", "the study that the candidates come from used no training instance")]
+    if study["recorded"] and not separate:
+        every, some = study["trials"], study["recorded"]
+        who = f"{'all' if some == every else some} of its {every} trials"
+        text = f"{who} recorded the instances that they saw, and none of these is a training or test instance"
+        lines.append(("checked", text))
+    return lines

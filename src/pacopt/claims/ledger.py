@@ -6,7 +6,7 @@ from pacopt.assumptions import IID, Assumption, Status
 from pacopt.claims.base import AbstractClaim
 from pacopt.claims.checking import is_ours
 from pacopt.claims.foreign import ForeignClaim
-from pacopt.provenance import Origin
+from pacopt.provenance import Origin, StudyOrigin
 
 if TYPE_CHECKING:
     from pacopt.design import Design
@@ -39,6 +39,7 @@ ALL_FIELDS = Assumption(
 )
 SEPARATE_DRAWS = Assumption("instances that are equal are separate draws from the distribution", Status.DECLARED)
 NOT_REUSED = Assumption("no training instance is one of those that the design was made from", Status.CHECKED)
+STUDY = Assumption("the study that the candidates come from used no training instance", Status.DECLARED)
 MINIMUM = Assumption("the minimum that the problem states is the smallest loss of each instance", Status.DECLARED)
 
 
@@ -70,9 +71,20 @@ def ledger_of(
         values = f"mu = {origin.curvature.mu!r}, L = {origin.curvature.L!r}"
         text = f"the curvature that was given ({values}) was not estimated on training instances"
         entries.append(Assumption(text, Status.DECLARED))
+    if origin.study is not None:
+        entries += [STUDY, *_recorded(origin.study, separate_draws)]
     if earlier:
         entries.append(Assumption(after_earlier(earlier, separate_draws=separate_draws), Status.DECLARED))
     return tuple(dict.fromkeys(entries))
+
+
+def _recorded(study: StudyOrigin, separate_draws: bool) -> tuple[Assumption, ...]:
+    """What the trials wrote down of the instances that they saw; where equal ones are separate draws, it tells less."""
+    if not study.recorded or separate_draws:
+        return ()
+    some = f"{study.recorded} of its {study.trials}" if study.recorded < study.trials else f"all of its {study.trials}"
+    text = f"{some} trials recorded the instances that they saw, and none of these is a training or test instance"
+    return (Assumption(text, Status.CHECKED),)
 
 
 def _declared(claim: AbstractClaim, design: "Design") -> tuple[Assumption, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,9 @@ def checked_run(run: Any, place: str) -> Run:
             "",
             "Convert them with float(...).",
         )
-    start = None if run.start_loss is None else np.array([run.start_loss], dtype=float)
-    refuse_bad_losses(np.array([[run.loss]], dtype=float), start)
+    loss, start = numbers
+    if loss < 0 or not 0 <= start < inf:  # asked here: arrays of one number would take longer than many a run
+        refuse_bad_losses(np.array([[loss]], dtype=float), np.array([start], dtype=float))
     return run  # type: ignore[no-any-return]
 
 

@@ -1,9 +1,11 @@
 """Where candidates and their weights come from. A prior is any function of `Trials` returning a `DiscreteMeasure`."""
 
 from pacopt.aliases import earlier_names
+from pacopt.priors.best_trials import BestTrials
 from pacopt.priors.product import Product
 from pacopt.priors.search import Search
+from pacopt.priors.study import Study
 
-__all__ = ["Product", "Search"]
+__all__ = ["BestTrials", "Product", "Search", "Study"]
 
 __getattr__ = earlier_names(__name__)

@@ -6,13 +6,11 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.measure import DiscreteMeasure
-from pacopt.priors.caution import favourites
-from pacopt.priors.cube import Cube, distinct, reaching
-from pacopt.priors.product import checked_count, checked_names, spread
-from pacopt.priors.selection import ladder, weigh
+from pacopt.priors.cube import Cube
+from pacopt.priors.product import checked_count, spread
 from pacopt.priors.strategy import strategy
 from pacopt.priors.trials import Trials
-from pacopt.priors.tried import Tried, begun
+from pacopt.priors.tried import Tried, begun, looked_in
 from pacopt.space import Domain
 
 #: The first spread of an evolution strategy, as a part of the domain.
@@ -54,12 +52,7 @@ class Search:
 
     def searched(self, trials: Trials) -> Domain:
         """Where it looks: the domain given, else that of the algorithm, reaching to the standard hyperparameters."""
-        given = dict(checked_names(self.domain, trials.domain, spaces=True))
-        standard = trials.standard
-        own = dict(trials.domain)
-        if standard is not None:
-            own = {name: reaching(space, standard[name]) for name, space in own.items()}
-        return own | given
+        return looked_in(self.domain, trials)
 
     def most(self, trials: Trials) -> tuple[int, int]:
         """How many points are tried on the prior split, and how many candidates there will be, at most."""
@@ -82,25 +75,11 @@ class Search:
         if not cube.domain:
             return DiscreteMeasure({}, np.zeros(1))
         if cube.size <= batch * parts * (explore + rounds):
-            return self._selected(begun(cube, trials, cube.everything(), batch))
+            return begun(cube, trials, cube.everything(), batch).selected(self.candidates)
         points = spread(batch * parts * explore, cube.dimension, trials.seed)
         # The textbook's is one of the points, so that all batches are of one size, and compiled once.
         tried = begun(cube, trials, points if trials.standard is None else points[:-1], batch)
-        return self._selected(refined(tried, rounds * parts, batch))
-
-    def _selected(self, tried: "Tried") -> DiscreteMeasure:
-        """The favourite first, then the textbook's, then the rungs, then the best of the others, none of them twice."""
-        trials, points, table = tried.trials, tried.points, tried.table
-        kinds = tried.cube.kinds(points)
-        favourite, named = favourites(points, kinds, table, trials)
-        rungs = np.append(named, ladder(points, kinds, table, trials, max(1, self.candidates // 8)))
-        others = np.argsort(tried.scores, kind="stable")
-        order = np.array([favourite, *tried.textbook, *rungs, *others], dtype=int)
-        first = distinct({name: values[order] for name, values in table.candidates.items()})[0][: self.candidates]
-        chosen = order[first]
-        support = {name: values[chosen] for name, values in table.candidates.items()}
-        lead = 1 + len(tried.textbook)
-        return weigh(trials.table(support), np.flatnonzero((first >= lead) & (first < lead + len(rungs))), trials)
+        return refined(tried, rounds * parts, batch).selected(self.candidates)
 
 
 def refined(tried: Tried, generations: int, batch: int) -> Tried:

@@ -1,4 +1,4 @@
-"""What a search has tried so far."""
+"""What a search has tried so far, and which of it become candidates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,9 +7,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from pacopt.loss_table import LossTable
-from pacopt.priors.cube import Cube
-from pacopt.priors.selection import score
+from pacopt.measure import DiscreteMeasure
+from pacopt.priors.caution import favourites
+from pacopt.priors.cube import Cube, distinct, reaching
+from pacopt.priors.product import checked_names
+from pacopt.priors.selection import ladder, score, weigh
 from pacopt.priors.trials import Trials
+from pacopt.space import Domain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +78,31 @@ class Tried:
                 break
         starts: np.ndarray = points[found]
         return starts
+
+    def selected(self, most: int) -> DiscreteMeasure:
+        """So many candidates with informed weights, none of them twice.
+
+        The favourite first, then the textbook's, then the rungs, then the best of the others.
+        """
+        trials, points, table = self.trials, self.points, self.table
+        kinds = self.cube.kinds(points)
+        favourite, named = favourites(points, kinds, table, trials)
+        rungs = np.append(named, ladder(points, kinds, table, trials, max(1, most // 8)))
+        others = np.argsort(self.scores, kind="stable")
+        order = np.array([favourite, *self.textbook, *rungs, *others], dtype=int)
+        first = distinct({name: values[order] for name, values in table.candidates.items()})[0][:most]
+        chosen = order[first]
+        support = {name: values[chosen] for name, values in table.candidates.items()}
+        lead = 1 + len(self.textbook)
+        return weigh(trials.table(support), np.flatnonzero((first >= lead) & (first < lead + len(rungs))), trials)
+
+
+def looked_in(given: Domain, trials: Trials) -> Domain:
+    """The domain given, else that of the algorithm, reaching to the standard hyperparameters."""
+    own = dict(trials.domain)
+    if trials.standard is not None:
+        own = {name: reaching(space, trials.standard[name]) for name, space in own.items()}
+    return own | dict(checked_names(given, trials.domain, spaces=True))
 
 
 def begun(cube: Cube, trials: Trials, points: Float[np.ndarray, "hyper d"], batch: int) -> Tried:

@@ -28,8 +28,8 @@ def save_certificate(certificate: Certificate, directory: str | os.PathLike[str]
 
 def beside(certificate: Certificate, directory: str | os.PathLike[str]) -> Certificate:
     """The certificate as it is saved here: it says how many others beside it used some of its instances."""
-    table = _table(certificate)
-    return certificate.after(earlier_certificates(checked_path(directory), table, certificate.design.hash))
+    found = earlier_certificates(checked_path(directory), _table(certificate), certificate.design.hash)
+    return certificate.after(max(certificate.earlier, found))
 
 
 def writers(certificate: Certificate) -> dict[str, Writer]:

@@ -12,6 +12,8 @@ import numpy as np
 from pacopt.bounds.informed import FAVOURITE
 from pacopt.errors import DesignError, PacoptError, PriorError
 from pacopt.instances import Instances
+from pacopt.priors.best_trials import BestTrials
+from pacopt.priors.witness import group_marks, instance_marks
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
 
@@ -88,6 +90,33 @@ class TrainingGuard:
         """The fingerprints of a part, as they are and rounded."""
         seen = self.view(part) if len(part) else part
         return np.sort(seen.fingerprints), np.sort(_rounded(seen).fingerprints)
+
+
+def refuse_seen(prior: Any, split: Split) -> None:
+    """Refuse the best trials of a study if one of its trials says that it saw training or test instances.
+
+    All trials count, whatever became of them: a sampler learns from each. Rows are compared as they are, and rounded to
+    float32; one of a group that stands in another part counts as well.
+    """
+    if not isinstance(prior, BestTrials):
+        return
+    own = instance_marks(split.prior)
+    for part, instances in (("training", split.train), ("test", split.test)):
+        exact, rounded = instance_marks(instances), instance_marks(_rounded(instances)) if len(instances) else set()
+        marks = (exact | rounded) - own if split.allow_duplicates else exact | (rounded - own)
+        found = prior.seen(marks, group_marks(instances))
+        if found:
+            who, what = next(iter(found.items()))
+            more = f", and {len(found) - 1} more of its trials did" if len(found) > 1 else ""
+            raise PriorError(
+                f"{who} saw {what} that are in the {part} split{more}.",
+                "A study whose best trials become the candidates uses the prior split, or instances of its own.",
+                "Trials that were chosen by looking at training instances have been lucky there, and the certificate "
+                "would be void."
+                if part == "training"
+                else "A test shows something only on instances that were used for nothing else.",
+                "Make the study on split.prior; or certify this one with new instances, which it never saw.",
+            )
 
 
 def _all_of(marks: np.ndarray, part: np.ndarray, prior: np.ndarray) -> bool:

@@ -31,7 +31,7 @@ def remarks_on(
 
     How the deployed candidate and the textbook's did in training is looked at where there is no test split.
     """
-    found = _edges(hyper, origin.domain)
+    found = _edges(hyper, origin.domain, studied=origin.study is not None)
     if not origin.seeds_matter:
         found.append(
             "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key; if it is "
@@ -48,7 +48,7 @@ def remarks_on(
     return tuple(found)
 
 
-def _edges(hyper: Mapping[str, Any], domain: Domain) -> list[str]:
+def _edges(hyper: Mapping[str, Any], domain: Domain, *, studied: bool) -> list[str]:
     """Values beyond or at an end of where they were looked for; a lower end of 0 (whole numbers: or 1) is natural."""
     found = []
     for name, space in domain.items():
@@ -70,10 +70,15 @@ def _edges(hyper: Mapping[str, Any], domain: Domain) -> list[str]:
                 else f"{name} has {odd.sum()} of {odd.size} entries"
             )
             more = ", and nothing was tried around it: to look there" if beyond else ": to look further"
+            wider = (
+                "make a study of a wider range, and certify it with new training instances"
+                if studied
+                else f'learn with new training instances and prior=pacopt.priors.Search({{"{name}": '
+                f"pacopt.{space.example}}})"
+            )
             found.append(
                 f"{what} {'outside of' if beyond else 'at the edge of'} where it was looked for, [{space.low:g}, "
-                f"{space.high:g}]{more}, learn with new training instances and "
-                f'prior=pacopt.priors.Search({{"{name}": pacopt.{space.example}}})'
+                f"{space.high:g}]{more}, {wider}"
             )
     return found
 

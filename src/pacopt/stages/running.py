@@ -140,10 +140,13 @@ class Stages:
             seeding=self.seeding,
         )
 
-    def training_table(self, design: Design, *, racing: bool, curvature: Mapping[str, Any] | None) -> LossTable:
+    def training_table(
+        self, design: Design, *, racing: bool, curvature: Mapping[str, Any] | None, study: Mapping[str, Any]
+    ) -> LossTable:
         """Every candidate on the training instances, with where the table comes from."""
         candidates, train, runner = design.prior.support, self.split.train, self.runner(design)
         about = {"curvature": None if curvature is None else dict(curvature), "split": described_split(self.split)}
+        about |= study
         if self.opponents:
             about["baselines"] = {each.name: each.described() for each in self.opponents}
         if racing:

@@ -8,7 +8,9 @@ import numpy as np
 from pacopt.engines.base import AbstractEngine
 from pacopt.errors import PriorError
 from pacopt.measure import DiscreteMeasure
+from pacopt.priors.best_trials import BestTrials
 from pacopt.priors.search import Search
+from pacopt.priors.study import Study
 from pacopt.priors.trials import Trials
 from pacopt.support.values import ONLY
 
@@ -46,8 +48,13 @@ def weighed(prior: Any, trials: Trials) -> DiscreteMeasure:
 
 def described_prior(prior: Any, trials: Trials) -> dict[str, Any]:
     """What a prior is called, the same in every process, and where a search looked; nothing is known of others."""
-    searched = prior.searched(trials) if isinstance(prior, Search) else {}
+    searched = prior.searched(trials) if isinstance(prior, Search | Study | BestTrials) else {}
     return {"prior": _name(prior), "domain": {name: space.to_json() for name, space in searched.items()}}
+
+
+def described_study(prior: Any, trials: Trials, measure: DiscreteMeasure) -> dict[str, Any]:
+    """The study whose best trials are the candidates, as a JSON value; nothing for other priors."""
+    return {"study": prior.described(trials, measure)} if isinstance(prior, BestTrials) else {}
 
 
 def _name(prior: Any) -> str:

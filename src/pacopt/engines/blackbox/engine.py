@@ -219,10 +219,10 @@ class BlackBox(AbstractCellEngine):
             return Result(), failure
         return self._timed(result_of(value, f"The function {getattr(self.function, '__name__', 'given')}"), seconds), ""
 
-    @staticmethod
-    def _timed(result: Result, seconds: float) -> Result:
-        """With the seconds that were measured, unless the solver tells its own."""
-        return result if result.seconds is not None else replace(result, seconds=seconds)
+    def _timed(self, result: Result, seconds: float) -> Result:
+        """With the seconds that were measured, if they are counted and the solver does not tell its own."""
+        measured = self.counted == "seconds" and result.seconds is None
+        return replace(result, seconds=seconds) if measured else result
 
 
 def _check_workers(workers: Any, limit: Any, memory: Any, executor: Any) -> None:

@@ -41,7 +41,9 @@ KNOWN = tuple(field.name for field in fields(Result))
 
 def result_of(value: Any, place: str) -> Result:
     """What a solve function returned, checked: a number is a loss, and a mapping has the names of a `Result`."""
-    if isinstance(value, Mapping) and value and value.keys() <= set(KNOWN):
+    if isinstance(value, Result):
+        pass
+    elif isinstance(value, Mapping) and value and value.keys() <= set(KNOWN):
         value = Result(**value)
     elif is_real(value) or (isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "fiu"):
         value = Result(loss=float(value))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pacopt.claims.foreign import ForeignClaim
-from pacopt.provenance import Curvature, Origin, Part, SplitOrigin
+from pacopt.provenance import Curvature, Origin, Part, SplitOrigin, StudyOrigin
 from pacopt.report.source import Reported
 from pacopt.report.words import hyper_text, value_text
 
@@ -84,6 +84,8 @@ def origin(source: Reported) -> tuple[tuple[str, tuple[str, ...]], ...]:
     c, stored = source.certificate, source.certificate.to_dict()
     ours = source.learned or source.origin.algorithm is not None
     entries = _known(source.origin) if ours else _written(source.provenance)
+    study = source.origin.study
+    entries += [("deployed", () if study is None else (f"trial {study.numbers[c.deployed.index]} of the study",))]
     entries += [("compared with", _baselines(source))]
     hashes = [("certificate", (stored["hash"],)), ("design", (stored["design_hash"],)), ("table", (c.table_hash,))]
     return tuple((name, values) for name, values in [*entries, *hashes] if any(values))
@@ -98,7 +100,7 @@ def _known(o: Origin) -> list[tuple[str, tuple[str, ...]]]:
         *((name, (code.name, f"source {code.source}")) for name, code in parts),
         ("run", (", ".join(kind for kind in kinds if kind),)),
         ("split", () if o.split is None else _split(o.split)),
-        ("prior", (o.prior or "",)),
+        ("prior", (o.prior or "",) if o.study is None else _study(o.study)),
         ("domain searched", tuple(f"{name} {space.words}" for name, space in sorted(o.domain.items()))),
         ("curvature", (_curvature(o.curvature),)),
         ("success criterion", (f"{o.criterion}, source {o.predicate}" if o.criterion else "",)),
@@ -124,6 +126,14 @@ def _split(split: SplitOrigin) -> tuple[str, ...]:
 
 def _size(part: Part) -> str:
     return f"{part.instances}" if part.groups is None else f"{part.groups} groups of {part.instances} instances"
+
+
+def _study(study: StudyOrigin) -> tuple[str, ...]:
+    named = "" if study.name is None else f" {study.name!r}"
+    trials = f"of {study.trials} trials, {study.completed} of which completed"
+    recorded = f"{study.recorded} trials recorded the instances that they saw" if study.recorded else ""
+    best = f"the {len(study.numbers)} best different trials of the Optuna study{named} {trials}"
+    return best, *([recorded] if recorded else []), f"study {study.hash}"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
