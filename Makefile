@@ -40,6 +40,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.loss_table
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.stochastic
+	$(BIN)/python -m benchmarks.workers
 	$(BIN)/python -m benchmarks.study
 
 # What is too long for every commit, to be run before an issue is called resolved: more than an hour on two cores.

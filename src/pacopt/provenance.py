@@ -129,6 +129,7 @@ class Origin:
     seed: int | None = None
     usual: str = "textbook"  # what one would use otherwise
     failures: Mapping[str, int] = field(default_factory=dict)
+    messages: Mapping[str, str] = field(default_factory=dict)  # of the first run that failed in each way
     versions: Mapping[str, str] = field(default_factory=dict)
     hardware: Mapping[str, Any] = field(default_factory=dict)
 
@@ -191,6 +192,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "seed": ("seed", _count),
     "usual": ("usual", _text),
     "failures": ("failures", lambda value: {_text(name): _count(each) for name, each in value.items()}),
+    "messages": ("messages", _texts),
     "versions": ("versions", _texts),
     "hardware": ("hardware", dict),
 }

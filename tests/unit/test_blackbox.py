@@ -87,7 +87,10 @@ def test_failures_are_counted_by_kind_and_never_end_a_job(tmp_path):
     assert np.isinf(found.table.losses[1, large]).all()
     assert np.isfinite(found.table.losses[1, ~large]).all()
     assert found.origin.failures == {"ArithmeticError": int(large.sum())}
-    assert f"ArithmeticError: {large.sum()}" in (found.save(tmp_path / "run") / "report.html").read_text()
+    first = f"diverged at {split.train.fields['x'][large][0]}"
+    assert found.origin.messages == {"ArithmeticError": f"ArithmeticError: {first}"}
+    report = (found.save(tmp_path / "run") / "report.html").read_text()
+    assert f"ArithmeticError: {large.sum()} (the first: {first})" in report
 
 
 def test_a_start_loss_makes_ratios_and_curves_make_steps():

@@ -134,11 +134,11 @@ def slow_sum(hyper, instance):
 
 @pytest.mark.parametrize("limit", [None, 20.0])
 def test_workers_that_are_killed_at_random_change_nothing(limit):
-    numbers = Instances({"number": np.arange(200.0)})
-    with killer(every=0.15) as killed:
+    numbers = Instances({"number": np.arange(250.0)})
+    with killer(every=0.25) as killed:
         table = box(slow_sum, workers=4, limit=limit).table(WILD, numbers)
     assert len(killed) >= 3
-    np.testing.assert_array_equal(table.losses, np.outer(WILD["a"], np.arange(200.0)))
+    np.testing.assert_array_equal(table.losses, np.outer(WILD["a"], np.arange(250.0)))
     assert "failures" not in table.provenance
 
 

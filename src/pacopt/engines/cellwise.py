@@ -15,11 +15,11 @@ from pacopt.engines.description import candidates_hash, described, stored
 from pacopt.engines.ended import (
     Run,
     checked_run,
-    kind_of,
     refuse_all_failed,
     refuse_changed,
     refuse_mixed,
     start_of,
+    words_of,
 )
 from pacopt.engines.solution import Solution
 from pacopt.engines.store import Checkpoint
@@ -244,6 +244,6 @@ class CellWork:
         refuse_mixed([run.success is None for run in ended], "a verdict of success", first)
         told = any(run.success is not None for run in ended)
         success = np.array([[bool(run.success) for run in runs] for runs in rows]).T if told else None
-        messages = np.array([[kind_of(run.failure) for run in runs] for runs in rows]).T
+        messages = np.array([[words_of(run.failure) for run in runs] for runs in rows]).T
         recorded = np.where(np.isfinite(times), times, -1) if targets else None
         return Tile(table_key, first, losses, start, success, 0, recorded, messages if messages.any() else None)

@@ -1,6 +1,7 @@
 """How single runs ended, and what runs of one table have to have in common."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -15,8 +16,8 @@ from pacopt.support.numbers import is_real
 FEW = 16
 #: A run that ends in one of these ways might end otherwise another time.
 DIED, LATE = BY_CHANCE = ("the process died", "time limit")
-#: Ways to fail are told apart by so many letters.
-LONGEST = 60
+#: Ways to fail are told apart by so many letters; of what is said about one, so many are kept.
+LONGEST, WORDS = 60, 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +109,44 @@ def refuse_all_failed(rows: list[list[Run]], first: int) -> None:
             "",
             "Correct the function, or the space: the solver may refuse such values.",
         )
+
+
+class Failures:
+    """How many runs failed in each way, and what was said of the first of them."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.first: dict[str, tuple[int, str]] = {}
+
+    def add(self, messages: np.ndarray, first: int) -> None:
+        """Count those of a tile [candidate, run] whose first run has this number; empty texts are no failures."""
+        for row, column in zip(*np.nonzero(messages), strict=True):
+            text = str(messages[row, column])
+            kind = kind_of(text)
+            self.counts[kind] += 1
+            place = first + int(column)
+            if kind not in self.first or place < self.first[kind][0]:
+                self.first[kind] = (place, text)
+
+    def described(self) -> dict[str, Any]:
+        """What the provenance of a table says of them; nothing if no run failed."""
+        told = {kind: text for kind, (_, text) in sorted(self.first.items()) if text != kind}
+        found = {"failures": dict(sorted(self.counts.items())), "messages": told}
+        return {name: value for name, value in found.items() if value}
+
+
+def failures_of(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The failures that the provenances of some tables tell of, together."""
+    counts, told = Counter[str](), dict[str, str]()
+    for part in parts:
+        counts.update(part.get("failures", {}))
+        told = {**part.get("messages", {}), **told}
+    return {name: value for name, value in (("failures", dict(sorted(counts.items()))), ("messages", told)) if value}
+
+
+def words_of(failure: str) -> str:
+    """What is kept of a message: one line of printable letters."""
+    return "".join(letter if letter.isprintable() else " " for letter in failure)[:WORDS].rstrip()
 
 
 def kind_of(failure: str) -> str:

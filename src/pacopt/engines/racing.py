@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from pacopt.columns import joined
+from pacopt.engines.ended import failures_of
 from pacopt.errors import PacoptError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
@@ -83,7 +84,7 @@ def race(
         candidates=candidates,
         success=success,
         missing=cells if cells.any() else None,
-        provenance=dict(provenance or {}) | {"race": looks},
+        provenance=dict(provenance or {}) | {"race": looks} | failures_of([table.provenance for table in tables]),
         fingerprints=_fingerprints(tables),
         columns=joined([table.columns for table in tables]),
         times=times,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pacopt.engines.ended import BY_CHANCE
+from pacopt.engines.ended import BY_CHANCE, kind_of
 from pacopt.engines.work import Tile, Work
 from pacopt.errors import StorageError
 from pacopt.support.arrays import load_npz, save_npz
@@ -129,7 +129,9 @@ def _write(path: Path, tile: Tile) -> None:
 
 def _ended_by_chance(tile: Tile) -> np.ndarray:
     """Which runs were ended by a time limit, or died: that does not depend on them alone."""
-    return np.zeros(tile.losses.shape[:2], bool) if tile.failures is None else np.isin(tile.failures, BY_CHANCE)
+    if tile.failures is None:
+        return np.zeros(tile.losses.shape[:2], dtype=bool)
+    return np.array([[kind_of(str(text)) in BY_CHANCE for text in row] for row in tile.failures])
 
 
 def _same(one: Tile, other: Tile, where: np.ndarray) -> bool:

@@ -1,6 +1,5 @@
 """A table as work to be done, tile by tile, whoever does it: what a tile holds, and how tiles become a table."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,6 +8,7 @@ import numpy as np
 
 from pacopt.columns import Columns
 from pacopt.draws import drawn
+from pacopt.engines.ended import Failures
 from pacopt.errors import TableError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
@@ -32,7 +32,7 @@ class Tile:
     success: np.ndarray | None  # [candidate, run]
     clamped: int
     times: np.ndarray | None = None  # [candidate, run, target], -1 for never
-    failures: np.ndarray | None = None  # [candidate, run], in which way a run failed; empty if it did not
+    failures: np.ndarray | None = None  # [candidate, run], what is said of a run that failed; empty if it did not
 
 
 class Work(Protocol):
@@ -93,7 +93,7 @@ class Collected:
     success: np.ndarray | None  # [candidate, run]
     clamped: int
     times: np.ndarray | None = None  # [candidate, run, target]
-    failures: Mapping[str, int] = field(default_factory=dict)
+    failures: Failures = field(default_factory=Failures)
 
     def table(
         self,
@@ -110,13 +110,12 @@ class Collected:
         known = ~np.isnan(self.start)
         # A run that failed may not know where it began; wherever that is, it failed.
         start = np.where(known, self.start, 1.0) if known.any() else None
-        about = {"failures": dict(sorted(self.failures.items()))} if self.failures else {}
         return LossTable(
             losses=self.losses[:, :, step],
             start=start,
             candidates=candidates,
             success=self.success,
-            provenance={**provenance, "clamped": self.clamped, **about},
+            provenance={**provenance, "clamped": self.clamped, **self.failures.described()},
             fingerprints=fingerprints,
             columns=columns,
             times={} if self.times is None else {target: self.times[:, :, k] for k, target in enumerate(targets)},
@@ -140,7 +139,7 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
     start, finished = np.empty(layout.runs), np.zeros(layout.runs, dtype=bool)
     success: np.ndarray | None = None
     times: np.ndarray | None = None
-    clamped, failures = 0, Counter[str]()
+    clamped, failures = 0, Failures()
     if progress is not None:
         progress(0, layout.rows * layout.runs)  # before anything is compiled
     for tile in tiles:
@@ -161,7 +160,7 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
             times[:, runs] = np.where(tile.times < 0, np.inf, tile.times)
         clamped += tile.clamped
         if tile.failures is not None:
-            failures.update(text for text in tile.failures.ravel().tolist() if text)
+            failures.add(tile.failures, tile.first)
         if progress is not None:
             progress(layout.rows * int(finished.sum()), layout.rows * layout.runs)
     if not finished.all():

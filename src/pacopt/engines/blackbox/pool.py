@@ -29,6 +29,8 @@ DEPTH, SMALL = 2, 32_000
 PATIENCE, START, FAREWELL = 0.2, 120.0, 10.0
 #: A call whose process dies so often has failed; after the first time it is made while nothing else runs.
 DEATHS = 3
+#: So many workers in a row may be killed before they are ready, for each that there should be.
+KILLED = 20
 
 
 class Answer(NamedTuple):
@@ -210,7 +212,9 @@ class Pool:
         cause = worker.end()
         if not worker.ready:
             self.stillborn += 1
-            if self.stillborn == DEATHS * len(self.workers):
+            # Who is killed did not fail by itself: somebody may go on killing, and stop.
+            patience = KILLED if cause == "SIGKILL" else DEATHS
+            if self.stillborn >= patience * len(self.workers):
                 raise self._unborn(f"The last of {self.stillborn} died at once, of {cause}.")
         if worker.tasks:
             task = worker.tasks.popleft()
