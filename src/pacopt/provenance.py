@@ -127,6 +127,7 @@ class Origin:
     study: StudyOrigin | None = None
     textbook: int | None = None  # the number of the candidate with the textbook's hyperparameters
     seed: int | None = None
+    title: str | None = None
     usual: str = "textbook"  # what one would use otherwise
     failures: Mapping[str, int] = field(default_factory=dict)
     messages: Mapping[str, str] = field(default_factory=dict)  # of the first run that failed in each way
@@ -190,6 +191,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "study": ("study", StudyOrigin.of),
     "textbook": ("textbook", _count),
     "seed": ("seed", _count),
+    "title": ("title", _text),
     "usual": ("usual", _text),
     "failures": ("failures", lambda value: {_text(name): _count(each) for name, each in value.items()}),
     "messages": ("messages", _texts),

@@ -1,5 +1,6 @@
 """Any function is an engine: learned, certified, saved, verified and deployed like an algorithm in JAX."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
@@ -70,7 +71,8 @@ def test_a_solver_is_learned_certified_saved_verified_and_deployed(learned, tmp_
     monitor = again.monitor("risk")
     assert again.solve({"x": np.float64(2.0)}, monitor=monitor).time <= certificate.design.score.cap
     assert monitor.count == 1
-    assert "iterations" in (place / "report.html").read_text()
+    report = (place / "report.html").read_text()
+    assert "fixed_point" in re.search(r"<title>(.*?)</title>", report, flags=re.DOTALL)[1]
 
 
 def test_failures_are_counted_by_kind_and_never_end_a_job(tmp_path):

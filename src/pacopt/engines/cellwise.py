@@ -61,6 +61,8 @@ class AbstractCellEngine(AbstractEngine):
            [0.122, 0.122, 0.122]])
     """
 
+    #: What a report calls it; by the name of its class if that is left out.
+    title: str = ""
     #: Parts of the start of which runs tell when they were first met.
     targets: tuple[float, ...] = ()
 
@@ -151,6 +153,8 @@ class AbstractCellEngine(AbstractEngine):
             "instances": instances.fingerprint,
             "versions": {"numpy": np.__version__, "pacopt": __version__, "python": platform.python_version()},
         }
+        if self.title:
+            about["title"] = self.title
         if self.steps is not None:
             about["steps"] = self.steps
         if self.targets:

@@ -102,6 +102,14 @@ class BlackBox(AbstractCellEngine):
         return other
 
     @property
+    def title(self) -> str:  # type: ignore[override]
+        """The name of the function; of one of pacopt's own solvers, that of the solver."""
+        whole = getattr(self.function, "__qualname__", type(self.function).__name__)
+        ours = str(getattr(self.function, "__module__", "")).startswith("pacopt.")
+        name = whole.partition(".")[0] if ours else whole.rpartition(".")[2]
+        return "" if "<" in name else name
+
+    @property
     def space(self) -> Domain:
         """What is searched."""
         return self.domain

@@ -39,7 +39,7 @@ def title_of(source: Reported) -> str:
     parts = [short_class(code.name) for code in (o.engine, o.algorithm, o.problem) if code is not None]
     rows, columns = source.table.shape
     sizes = f"{rows} candidate{'s' if rows > 1 else ''} on {columns} instance{'s' if columns > 1 else ''}"
-    return " on ".join(parts) or ("Learned hyperparameters" if source.learned else sizes)
+    return o.title or " on ".join(parts) or ("Learned hyperparameters" if source.learned else sizes)
 
 
 def chosen_values(source: Reported) -> tuple[tuple[str, str], ...]:
