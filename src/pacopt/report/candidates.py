@@ -38,6 +38,7 @@ class Candidates:
     deployed: int
     chosen: str
     standard: dict[str, Any] | None
+    usual: str
     level: float | None
     level_text: str
     decades: Mapping[str, bool]
@@ -56,6 +57,7 @@ class Candidates:
         return Candidates(
             design=c.design,
             values={name: values for name, values in source.table.candidates.items() if values.ndim == 1},
+            usual=source.origin.usual,
             prior=c.design.prior.weights,
             posterior=np.asarray(c.posterior.weights),
             bounds=bounds,

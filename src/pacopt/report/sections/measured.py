@@ -122,7 +122,8 @@ def _means(shown: str, mean: float, comparison: Comparison, standard: Row | None
         learned = comparison["learned"]
         return (
             f"The certified mean is {shown}; measured on the test split was {estimate(learned.mean)} (95{PERCENT} "
-            f"interval {between(learned.interval)}). There are no textbook hyperparameters to compare with."
+            f"interval {between(learned.interval)}). There are no {comparison.usual.removesuffix('s')} "
+            "hyperparameters to compare with."
         )
     interval = f"{between(standard.interval)} on the test split (95{PERCENT} interval)"
     if mean < standard.interval[0]:

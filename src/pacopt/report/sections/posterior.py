@@ -128,8 +128,8 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
             Key("cross", "muted", "not certified at that level"),
         ]
     if candidates.standard is not None:
-        marks.append((candidates.standard, "textbook", "square", STANDARD))
-        legend.append(Key("square", "standard", "textbook"))
+        marks.append((candidates.standard, candidates.usual, "square", STANDARD))
+        legend.append(Key("square", "standard", candidates.usual))
     for hyper, name, shape, colour in marks:
         point = drawing([{"x": drawn(hyper[horizontal]), "y": drawn(hyper[vertical]), "name": name}])
         layers.append(

@@ -113,8 +113,8 @@ def _histogram(candidates: Candidates, name: str, number: int, finding: str) -> 
     ]
     if candidates.standard is not None:
         there = candidates.standard[name]
-        marks.append((there, f"textbook, {value_text(there)}", STANDARD, [8, 4]))
-        legend.append(Key("dashed", "standard", f"textbook, {name} = {value_text(there)}"))
+        marks.append((there, f"{candidates.usual}, {value_text(there)}", STANDARD, [8, 4]))
+        legend.append(Key("dashed", "standard", f"{candidates.usual}, {name} = {value_text(there)}"))
     outside = int(np.sum(~axis.holds(values)))
     if outside:
         legend.append(Key("none", "muted", f"{outside} of {len(candidates)} candidates are not drawn"))
