@@ -14,18 +14,21 @@ from pacopt.engines.blackbox.settings import QUIET, TIMED, Chosen, chosen, packa
 from pacopt.errors import EngineError
 from pacopt.space import Choice, Domain, Interval, Whole
 
-#: What is searched unless you say otherwise.
+#: What is searched unless you say otherwise. A change of rho costs a factorization, as much time as dozens of
+#: iterations, and no count of iterations shows it: so rho is not adapted much more often than OSQP does by itself.
 SPACE: Domain = MappingProxyType(
     {
         "rho": Interval(1e-4, 1e2, log=True),
         "sigma": Interval(1e-8, 1e-2, log=True),
         "alpha": Interval(1.0, 1.95),
-        "adaptive_rho_interval": Whole(5, 500, log=True),
-        "adaptive_rho_tolerance": Interval(1.1, 20.0, log=True),
+        "adaptive_rho_interval": Whole(25, 500, log=True),
+        "adaptive_rho_tolerance": Interval(2.0, 20.0, log=True),
     }
 )
 #: Since this version rho is adapted by iterations and not by measured time, unless it is asked for.
 LEAST = (1, 1)
+#: Of those that OSQP may find on a machine, the one that it always comes with.
+ALGEBRA = "builtin"
 #: The value of `adaptive_rho` for adaptation by measured time.
 BY_TIME = 2
 
@@ -49,7 +52,9 @@ def osqp(
 
     A run starts afresh, without a warm start. Its loss is the larger of the primal and the dual residual, and it is
     solved if OSQP says "solved"; "solved inaccurate" is not. Rho is adapted every so many iterations, and never by
-    measured time (`adaptive_rho=2`), which would make each run different.
+    measured time (`adaptive_rho=2`), which would make each run different. Each change of rho is a factorization, which
+    no count of iterations shows: changes every few iterations are searched only if your space says so. Linear systems
+    are solved by what comes with OSQP: MKL and CUDA, if they are there, need not round alike from run to run.
 
     >>> solver = osqp(settings={"eps_abs": 1e-6, "eps_rel": 0.0})
     >>> square = {"P": np.eye(2), "q": np.zeros(2), "A": np.ones((1, 2)), "l": np.ones(1), "u": np.ones(1)}
@@ -68,7 +73,7 @@ def osqp(
         upper = vector(upper, "u", len(lower), infinite=True)
         P, A = matrix(P, "P", len(q), len(q)), matrix(A, "A", len(lower), len(q))
         osqp = package("osqp", LEAST)
-        solver = osqp.OSQP()
+        solver = osqp.OSQP(algebra=ALGEBRA)
         try:
             solver.setup(P, q, A, lower, upper, verbose=False, **{**fixed, **hyper})
         except osqp.OSQPException as error:
@@ -89,7 +94,7 @@ def osqp(
 
 def _usual(library: Any) -> dict[str, Any]:
     """All settings of OSQP that are numbers, with the values that it has without being told."""
-    solver, one = library.OSQP(), np.ones(1)
+    solver, one = library.OSQP(algebra=ALGEBRA), np.ones(1)
     solver.setup(matrix(np.eye(1), "P", 1, 1), one, matrix(np.eye(1), "A", 1, 1), one, one, verbose=False)
     names = [name for name in dir(solver.settings) if not name.startswith("_")]
     values = {name: getattr(solver.settings, name) for name in names}
