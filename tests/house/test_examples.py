@@ -16,6 +16,7 @@ SAYS = {
     "pick_from_the_frontier": "Chosen: step size",
     "absolute_loss": "mean loss at most",
     "logistic_regression": "Nesterov: certified mean ratio at most",
+    "quadcopter": "Certified with 99 % confidence from 30 flights, and true on 10 fresh ones:",
     "save_verify_load": "certificate.deployed.risk is stored as",
     "sucker_ochs_2023_figure_4": "holds: the certificate, relative, N = 1000, holds",
 }

@@ -1,7 +1,7 @@
 """Where a candidate runs on an instance. To add an engine, subclass `AbstractCellEngine`: a space and `run`."""
 
 from pacopt.engines.base import AbstractEngine, Metric, Standard
-from pacopt.engines.blackbox import BlackBox, Command, Result, scipy_minimize
+from pacopt.engines.blackbox import BlackBox, Command, Result, clarabel, osqp, scipy_minimize, scs
 from pacopt.engines.cellwise import AbstractCellEngine
 from pacopt.engines.ended import Run
 from pacopt.engines.solution import Solution
@@ -16,5 +16,8 @@ __all__ = [
     "Run",
     "Solution",
     "Standard",
+    "clarabel",
+    "osqp",
     "scipy_minimize",
+    "scs",
 ]
