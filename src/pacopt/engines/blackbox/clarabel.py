@@ -1,7 +1,6 @@
 """Clarabel, an interior-point solver of quadratic and conic programs."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from types import MappingProxyType
 from typing import Any
 
@@ -32,9 +31,7 @@ def clarabel(
     space: Domain | None = None,
     settings: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
-    workers: int = 1,
-    limit: float | None = None,
-    executor: Executor | None = None,
+    **runs: Any,
 ) -> BlackBox:
     """A black box that solves min x'Px/2 + q'x with Ax + s = b and s in cones by Clarabel, and learns its settings.
 
@@ -42,6 +39,7 @@ def clarabel(
     the instance. P, which is symmetric, may be left out. `cones`, a list of Clarabel's own, are for problems that come
     without them. `space` are the settings that are searched, `settings` those that are fixed; whatever is in neither is
     as Clarabel has it. A gain is claimed over Clarabel's own values of what is searched, unless you give `defaults`.
+    `workers`, `limit` and the like are those of a `BlackBox`.
 
     Its loss is the larger of the primal and the dual residual, which Clarabel takes relative to the data, and a run is
     solved if Clarabel says "Solved"; "AlmostSolved" is not. It uses one thread, so that sums are always added in the
@@ -88,7 +86,7 @@ def clarabel(
             x=x,
         )
 
-    return BlackBox(solve, asked.space, defaults=asked.defaults, workers=workers, limit=limit, executor=executor)
+    return BlackBox(solve, asked.space, defaults=asked.defaults, **runs)
 
 
 def _usual(library: Any) -> dict[str, Any]:

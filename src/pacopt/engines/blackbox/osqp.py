@@ -1,7 +1,6 @@
 """OSQP, the operator splitting solver of quadratic programs."""
 
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from types import MappingProxyType
 from typing import Any
 
@@ -39,9 +38,7 @@ def osqp(
     space: Domain | None = None,
     settings: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
-    workers: int = 1,
-    limit: float | None = None,
-    executor: Executor | None = None,
+    **runs: Any,
 ) -> BlackBox:
     """A black box that solves min x'Px/2 + q'x with l <= Ax <= u by OSQP, and whose settings are learned.
 
@@ -49,6 +46,7 @@ def osqp(
     Matrices are dense or sparse; of P, which is symmetric, the upper triangle counts. `space` are the settings that are
     searched, `settings` those that are fixed; whatever is in neither is as OSQP has it. A gain is claimed over OSQP's
     own values of what is searched, unless you give `defaults`.
+    `workers`, `limit` and the like are those of a `BlackBox`.
 
     A run starts afresh, without a warm start. Its loss is the larger of the primal and the dual residual, and it is
     solved if OSQP says "solved"; "solved inaccurate" is not. Rho is adapted every so many iterations, and never by
@@ -89,7 +87,7 @@ def osqp(
             x=x,
         )
 
-    return BlackBox(solve, asked.space, defaults=asked.defaults, workers=workers, limit=limit, executor=executor)
+    return BlackBox(solve, asked.space, defaults=asked.defaults, **runs)
 
 
 def _usual(library: Any) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """SCS, the splitting conic solver."""
 
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from types import MappingProxyType
 from typing import Any
 
@@ -62,9 +61,7 @@ def scs(
     space: Domain | None = None,
     settings: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
-    workers: int = 1,
-    limit: float | None = None,
-    executor: Executor | None = None,
+    **runs: Any,
 ) -> BlackBox:
     """A black box that solves min x'Px/2 + c'x with Ax + s = b and s in a cone by SCS, and whose settings are learned.
 
@@ -73,6 +70,7 @@ def scs(
     SCS takes it, is for problems that come without one. `space` are the settings that are searched, `settings` those
     that are fixed; whatever is in neither is as SCS has it. A gain is claimed over SCS's own values of what is
     searched, unless you give `defaults`.
+    `workers`, `limit` and the like are those of a `BlackBox`.
 
     A run starts afresh, without a warm start. Its loss is the larger of the primal and the dual residual, and it is
     solved if SCS says "solved"; "solved (inaccurate)" is not. Linear systems are solved by the QDLDL that comes with
@@ -113,7 +111,7 @@ def scs(
             x=found["x"],
         )
 
-    return BlackBox(solve, asked.space, defaults=asked.defaults, workers=workers, limit=limit, executor=executor)
+    return BlackBox(solve, asked.space, defaults=asked.defaults, **runs)
 
 
 def _usual(library: Any) -> dict[str, Any]:
