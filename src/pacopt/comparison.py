@@ -158,19 +158,23 @@ class Comparison:
 
     def __str__(self) -> str:
         extra = {name: heading for name, heading in self.columns.items() if name in self.rows[0].values}
-        wide = max(14, *(len(row.name) + 2 for row in self.rows))
+        said = [self.usual if row.name == "standard" else row.name for row in self.rows]
+        wide = max(14, *(len(name) + 2 for name in said))
+        widths = {name: max(16, len(heading) + 2) for name, heading in extra.items()}
         lines = [
             f"{self.title}{'; mean and median with the safeguard' if self.relative else ''}",
             f"{'':<{wide}}{'mean':>10}{'95 % interval':>20}{'median':>12}"
-            + "".join(f"{heading:>16}" for heading in extra.values())
+            + "".join(f"{heading:>{widths[name]}}" for name, heading in extra.items())
             + f"{'success':>10}{'95 % interval':>20}{self.failing:>13}{'worst':>12}  hyperparameters",
         ]
         lines += [
-            f"{row.name:<{wide}}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
-            + "".join(f"{row.values[name]:>16.4g}" if name in row.values else " " * 16 for name in extra)
+            f"{name:<{wide}}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
+            + "".join(
+                f"{row.values[key]:>{width}.4g}" if key in row.values else " " * width for key, width in widths.items()
+            )
             + f"{row.success:>10.1%}{percentages(row.success_interval):>20}{row.failures:>13}{row.worst:>12.3g}  "
             f"{row.described or named(row.hyper)}"
-            for row in self.rows
+            for name, row in zip(said, self.rows, strict=True)
         ]
         return "\n".join(lines)
 

@@ -197,3 +197,47 @@ def test_runs_that_a_time_limit_ended_are_not_compared_when_work_goes_on(tmp_pat
     hurry.touch()
     again = box.table(candidates, instances, store=Checkpoint(tmp_path / "kept"))
     np.testing.assert_array_equal(first.losses, again.losses)
+
+
+HASHED = """
+import functools, sys
+import numpy as np
+import pacopt
+from scipy import sparse
+from pacopt.engines.description import identity
+
+class Model:
+    def __init__(self, x):
+        self.x = x
+    def solve(self, hyper, instance):
+        return self.x * hyper["a"]
+    def __call__(self, hyper, instance):
+        return self.x * hyper["a"]
+
+def general(scale, hyper, instance):
+    return scale * hyper["a"]
+
+def made(x):
+    model, matrix = Model(x), sparse.csc_matrix(x * np.eye(3))
+    def again(n):
+        return again(n - 1) if n else x
+    def closed(hyper, instance):
+        return model.x * again(3) * matrix.sum() * hyper["a"]
+    return [closed, Model(x).solve, Model(x), functools.partial(general, x)]
+
+x = float(sys.argv[1])
+print([identity(pacopt.BlackBox(each, {"a": pacopt.Interval(0.0, 1.0)})) for each in made(x)])
+"""
+
+
+def test_a_solver_is_recognised_by_another_process_with_all_that_it_encloses(tmp_path):
+    (tmp_path / "hashed.py").write_text(HASHED)
+
+    def run(x):
+        script = [sys.executable, str(tmp_path / "hashed.py"), x]
+        return eval(subprocess.run(script, check=True, capture_output=True, text=True).stdout)
+
+    one, same, other = run("1"), run("1"), run("2")
+    assert one == same
+    assert not set(one) & set(other)
+    assert len(set(one)) == 4

@@ -117,14 +117,19 @@ class Budget(AbstractClaim):
 
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
         """The other targets, and what reaching means."""
-        part = f"{percentage(self.part)} %"
+        part, unit = f"{percentage(self.part)} %", f" {design.score.unit}" if design.score.unit else ""
+        if isinstance(self.targets[0], str):
+            word, steps, reached = self.targets[0], values["budget_steps_it"], percent(down(values["budget_reach_it"]))
+            if steps is None:
+                return [f"At least {reached} are {word} at all."]
+            return [f"At least {part} are {word} within {up(steps)}{unit} (at all: at least {reached})."]
         told = []
         for target in self.targets:
             steps, reached = values[f"budget_steps_{_key(target)}"], values[f"budget_reach_{_key(target)}"]
-            within = "no number is shown" if steps is None else f"within {up(steps)}"
-            told.append(f"{_named(target)} {within} (at all: at least {percent(down(reached))})")
-        staying = [] if isinstance(self.targets[0], str) else ["Reaching a target says nothing about staying there."]
-        return [f"At least {part} reach{self._aside(design.score)}: {'; '.join(told)}.", *staying]
+            within = ", for which no number of steps is shown" if steps is None else f" within {up(steps)}"
+            told.append(f"{_named(target)}{within} (at all: at least {percent(down(reached))})")
+        staying = "Reaching a target says nothing about staying there."
+        return [f"At least {part} reach{self._aside(design.score)}: {'; '.join(told)}.", staying]
 
     def _aside(self, score: AbstractScore) -> str:
         """What is to be reached, if that is no loss."""
@@ -132,7 +137,8 @@ class Budget(AbstractClaim):
 
     def heading(self, design: "Design") -> str:
         """What is reached."""
-        return f"steps until {percentage(self.part)} % {_reach(self.targets[-1])} at most"
+        unit = (isinstance(self.targets[-1], str) and design.score.unit) or "steps"
+        return f"{unit} until {percentage(self.part)} % {_reach(self.targets[-1])} at most"
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """The number of steps."""

@@ -94,7 +94,10 @@ class Gain(Over, AbstractClaim):
             f"over {name} {'none is shown' if value is None else f'{down(value)} {unit}'}" for name, value in others
         ]
         lines = [f"Gains over the other baselines: {', '.join(said)}."] if said else []
-        what = [f"{name} is {text}" for name, text in zip(self.over, self.described, strict=False)]
+        what = [
+            f"{name} {'are' if name.endswith('s') else 'is'} {text}"
+            for name, text in zip(self.over, self.described, strict=False)
+        ]
         return [*lines, *([f"Baselines: {'; '.join(what)}."] if what else [])]
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:

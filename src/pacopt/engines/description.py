@@ -6,9 +6,10 @@ import importlib
 import inspect
 import json
 import math
+import re
 import sys
 from collections.abc import Hashable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from tokenize import TokenError
 from types import CodeType
@@ -20,6 +21,9 @@ from pacopt.instances import Instances
 from pacopt.provenance import Code
 from pacopt.support.arrays import digest
 from pacopt.support.values import marked
+
+#: Where an object lies in memory, which its text may tell, is another place each time.
+ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 def candidates_hash(candidates: Mapping[str, np.ndarray]) -> str:
@@ -90,30 +94,45 @@ def predicate_hash(success: Any) -> str | None:
     return None if success is None else hashed(b"\0".join(_parts(success)))
 
 
-def _parts(value: Any) -> Iterator[bytes]:
+def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes]:
     """Everything that a value is made of, field by field, static fields and closures included.
 
-    Code that is reached through a global name is not followed; nobody can tell in general what it depends on.
+    Code that is reached through a global name is not followed; nobody can tell in general what it depends on. `inside`
+    are the objects of which this is a part: a function may enclose itself.
     """
+    if id(value) in inside:
+        yield b"itself"
+        return
+    within = (*inside, id(value))
     if _is_array(value):
         yield f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield field.name.encode()
-            yield from _parts(getattr(value, field.name))
+            yield from _parts(getattr(value, field.name), within)
     elif isinstance(value, Mapping):
         for key in sorted(value, key=repr):
             yield repr(key).encode()
-            yield from _parts(value[key])
+            yield from _parts(value[key], within)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _parts(item)
+            yield from _parts(item, within)
+    elif hasattr(value, "tocoo") and hasattr(value, "nnz"):  # a sparse matrix, which prints as its shape
+        entries = value.tocoo()
+        yield from _parts([entries.shape, *map(np.asarray, (*entries.coords, entries.data))], within)
     elif inspect.isfunction(value):
         yield _source(value).encode()
-        yield from _parts([cell.cell_contents for cell in value.__closure__ or ()])
-        yield from _parts(value.__defaults__ or ())
+        yield from _parts([cell.cell_contents for cell in value.__closure__ or ()], within)
+        yield from _parts(value.__defaults__ or (), within)
+    elif inspect.ismethod(value):
+        yield from _parts([value.__func__, value.__self__], within)
+    elif isinstance(value, partial):
+        yield from _parts([value.func, value.args, value.keywords], within)
+    elif hasattr(value, "__dict__") and cast(Any, type(value)).__repr__ is object.__repr__:
+        yield _source(cast(Hashable, type(value))).encode()
+        yield from _parts(vars(value), within)
     else:
-        yield repr(value).encode()
+        yield ADDRESS.sub("", repr(value)).encode()
 
 
 @cache

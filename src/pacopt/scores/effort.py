@@ -108,7 +108,8 @@ class Effort(AbstractScore):
     @property
     def range(self) -> Assumption:
         """By construction."""
-        text = f"a run that does not meet its target within {self._cap!r} {self.unit} counts as {self.scale!r}"
+        cap, most = (repr(number).removesuffix(".0") for number in (self._cap, self.scale))
+        text = f"a run that does not meet its target within {cap} {self.unit} counts as {most}"
         return Assumption(text, Status.PROVED)
 
     def of(self, table: LossTable, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:

@@ -45,7 +45,7 @@ class Opponent(NamedTuple):
     hyper: Mapping[str, Any]
 
     def __str__(self) -> str:
-        kind = type(getattr(self.engine, "algorithm", self.engine)).__name__
+        kind = getattr(self.engine, "title", "") or type(getattr(self.engine, "algorithm", self.engine)).__name__
         steps = "" if self.engine.steps is None else f", {self.engine.steps} steps"
         return f"{kind} with {named(self.hyper, exact)}{steps}"
 

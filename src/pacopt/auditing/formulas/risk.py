@@ -85,7 +85,7 @@ def ledger(design: dict[str, Any], claim: dict[str, Any]) -> tuple[tuple[str, st
         return (*GENERAL, ("proved", "0 <= min(l / l0, 1)^(1/K) <= 1 for every run, whatever happens in it"))
     if score["name"] == "effort":
         cap, most = float(score["cap"]), float(score["cap"] * score["penalty"])
-        text = f"a run that does not meet its target within {cap!r} {score['unit']} counts as {most!r}"
+        text = f"a run that does not meet its target within {_short(cap)} {score['unit']} counts as {_short(most)}"
         return (*GENERAL, ("proved", text))
     top = repr(float(score["top"]))
     if score["name"] == "digits":
@@ -98,3 +98,8 @@ def ledger(design: dict[str, Any], claim: dict[str, Any]) -> tuple[tuple[str, st
 def possible(claim: dict[str, Any]) -> bool:
     """It has no settings."""
     return bool(claim["settings"] == {} and claim["at_least"] is False)
+
+
+def _short(number: float) -> str:
+    """All digits of a number; a whole one has no others."""
+    return str(int(number)) if float(number).is_integer() and abs(number) < 1e16 else repr(number)
