@@ -1,6 +1,7 @@
 """Any function is an engine: learned, certified, saved, verified and deployed like an algorithm in JAX."""
 
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
@@ -280,6 +281,17 @@ def test_what_is_deployed_has_the_safeguard_that_the_certificate_speaks_of():
     assert (good.x, good.loss, good.returned_start) == ("end", 0.1, False)
     assert (bad.x, bad.loss, bad.run_loss, bad.returned_start) == ("start", 1.0, 9.0, True)
     assert failed.run_loss == np.inf  # a monitor hears of it
+
+
+def test_a_run_in_use_that_takes_longer_than_the_limit_has_failed():
+    def slow(hyper, instance):
+        time.sleep(float(instance["x"]))
+        return Result(loss=0.1, start_loss=1.0, x="end", start="start")
+
+    engine = box(slow, limit=0.2)
+    assert engine.solve({"a": 0.5}, {"x": 0.0}, 0).run_loss == 0.1
+    late = engine.solve({"a": 0.5}, {"x": 0.3}, 0)
+    assert (late.x, late.run_loss) == ("end", np.inf)
 
 
 def test_a_run_that_takes_longer_than_its_cap_has_not_met_its_target_in_use_either():

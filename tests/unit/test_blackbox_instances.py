@@ -91,6 +91,8 @@ def test_objects_are_recognised_by_what_a_function_says_and_not_stored(tmp_path)
         pacopt.learn(box(solve_model, workers=workers), split, prior=FEW, score=Ranged(1.0)) for workers in (1, 2)
     )
     np.testing.assert_array_equal(one.table.losses, two.table.losses)
+    assert "objects with different fingerprints are different instances" in [e.text for e in one.certificate.ledger]
+    assert audit(one.certificate.to_dict(), one.table).passed
     place = one.save(tmp_path / "run")
     told = pacopt.verify(place)
     assert told.passed

@@ -250,6 +250,8 @@ def _ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
         twice = "no training instance stands twice, in the prior split or in the test split"
         lines += [("checked", text) for text in (DISJOINT_GROUPS if grouped else (twice,))]
         lines += [("declared", ALL_FIELDS)] if _known(provenance, "engine", "class") is not None else []
+        if provenance.get("fields") == {"object": "object"}:
+            lines.append(("declared", "objects with different fingerprints are different instances"))
     elif design["sources"] is not None:
         lines.append(("checked", "no training instance is one of those that the design was made from"))
     given = _known(provenance, "curvature", "given")

@@ -37,6 +37,7 @@ ALL_FIELDS = Assumption(
     "instances that are equal in all that runs read are equal: no field that they do not read tells copies apart",
     Status.DECLARED,
 )
+OBJECTS = Assumption("objects with different fingerprints are different instances", Status.DECLARED)
 SEPARATE_DRAWS = Assumption("instances that are equal are separate draws from the distribution", Status.DECLARED)
 NOT_REUSED = Assumption("no training instance is one of those that the design was made from", Status.CHECKED)
 STUDY = Assumption("the study that the candidates come from used no training instance", Status.DECLARED)
@@ -65,6 +66,7 @@ def ledger_of(
         entries += [GROUPS_DISJOINT, DISJOINT_ROWS] if grouped else [DISJOINT]
         # Nobody can tell what an engine of a user's own reads, so all fields of an instance were compared.
         entries += [ALL_FIELDS] if origin.engine is not None else []
+        entries += [OBJECTS] if dict(origin.fields) == {"object": "object"} else []
     elif design.sources is not None:
         entries.append(NOT_REUSED)
     if origin.curvature is not None and origin.curvature.given:

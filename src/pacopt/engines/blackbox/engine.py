@@ -14,7 +14,7 @@ from pacopt.engines.base import Metric, Standard
 from pacopt.engines.blackbox.result import Result, result_of
 from pacopt.engines.blackbox.workers import answers
 from pacopt.engines.cellwise import AbstractCellEngine, Call
-from pacopt.engines.ended import Run, checked_run
+from pacopt.engines.ended import LATE, Run, checked_run
 from pacopt.engines.solution import Solution
 from pacopt.errors import EngineError
 from pacopt.instances import Instances
@@ -209,7 +209,10 @@ class BlackBox(AbstractCellEngine):
         )
 
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
-        """One instance, with the safeguard where there is a start; a run that failed says so by its losses."""
+        """One instance, with the safeguard where there is a start; a run that failed says so by its losses.
+
+        It is made here, where nobody can stop it; if it takes longer than the limit, it has failed.
+        """
         result, failure = self._called(hyper, instance)
         kept = self._kept(result, failure)
         used = None if result.iterations is None else int(result.iterations)
@@ -225,7 +228,8 @@ class BlackBox(AbstractCellEngine):
         value, seconds, failure = attempt(self.function, dict(hyper), dict(instance))
         if failure:
             return Result(), failure
-        return self._timed(result_of(value, f"The function {getattr(self.function, '__name__', 'given')}"), seconds), ""
+        result = result_of(value, f"The function {getattr(self.function, '__name__', 'given')}")
+        return self._timed(result, seconds), LATE if self.limit is not None and seconds > self.limit else ""
 
     def _timed(self, result: Result, seconds: float) -> Result:
         """With the seconds that were measured, if they are counted and the solver does not tell its own."""
