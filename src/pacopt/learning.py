@@ -122,7 +122,9 @@ def learn(
             stages = stages.against(opponents(baseline, engine, parts, standard, curvature)).aiming(objective)
             stages.refuse_unreachable(wanted, 1.0)
             stages.begin()
-            rehearse(averaged.runs(engine), parts, standard)
+            for part in (parts.prior, parts.train, parts.test):
+                part.refuse_changed()
+            rehearse(averaged.runs(engine), averaged, parts, standard)
         if curvature is not None and standard.curvature is None:
             raise EngineError(
                 f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",
@@ -145,6 +147,7 @@ def learn(
         given = None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None}
         study = described_study(chosen, trials, measure)
         table = stages.training_table(design, racing=racing, curvature=given, study=study)
+        parts.train.refuse_changed()
         course.over("train")
         heed()
         with course.stage("certify"):

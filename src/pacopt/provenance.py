@@ -131,6 +131,7 @@ class Origin:
     usual: str = "textbook"  # what one would use otherwise
     failures: Mapping[str, int] = field(default_factory=dict)
     messages: Mapping[str, str] = field(default_factory=dict)  # of the first run that failed in each way
+    failed_baselines: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     hardware: Mapping[str, Any] = field(default_factory=dict)
 
@@ -167,6 +168,13 @@ def _texts(value: Any) -> dict[str, str]:
     return {_text(name): _text(each) for name, each in value.items()}
 
 
+def _failed(value: Any) -> dict[str, int]:
+    counts = {
+        _text(name): sum(_count(each) for each in about.get("failures", {}).values()) for name, about in value.items()
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
 #: For each field of an origin, the key under which it is stored and how its value is read.
 _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "engine": ("engine", Code.of),
@@ -195,6 +203,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "usual": ("usual", _text),
     "failures": ("failures", lambda value: {_text(name): _count(each) for name, each in value.items()}),
     "messages": ("messages", _texts),
+    "failed_baselines": ("baselines", _failed),
     "versions": ("versions", _texts),
     "hardware": ("hardware", dict),
 }

@@ -118,7 +118,7 @@ def test_a_bare_loss_needs_a_declared_range():
     assert 0.4 < found.hyper["threshold"] < 0.6
     plain = BlackBox(error_rate, {"threshold": Interval(0.0, 1.0)})
     assert pacopt.learn(plain, split, prior=QUICK, score=Ranged(100)).certificate.deployed.risk < 20
-    with pytest.raises(TableError, match="has no start losses"):
+    with pytest.raises(TableError, match="a run has no start losses"):
         pacopt.learn(plain, split, prior=QUICK)
 
 
@@ -197,7 +197,7 @@ def test_what_a_score_needs_is_asked_of_the_solver():
         bare.until(0.1, 10).table({"a": [0.5]}, instances)
     with pytest.raises(EngineError, match="An effort in furlongs is asked for"):
         bare.counting("furlongs", 10)
-    with pytest.raises(EngineError, match="A int was given"):
+    with pytest.raises(EngineError, match="An object of type int was given"):
         BlackBox(5, {"a": Interval(0.0, 1.0)})
     with pytest.raises(DesignError, match="counts up to"):
         pacopt.learn(engine(), parts(), score=Effort(0.1, 10.5))

@@ -108,7 +108,7 @@ def test_a_metric_with_a_range_is_averaged_in_its_unit(tmp_path):
     mean = ranged.table.losses[certificate.deployed.index].mean()
     assert mean < certificate.deployed.risk < mean + 5
     assert certificate.sentences["risk"].startswith("Its mean error rate is at most ")
-    assert " %, where a run that failed or went beyond 100 counts as 100." in certificate.sentences["risk"]
+    assert " %, where a run that came to no number or went beyond 100 counts as 100." in certificate.sentences["risk"]
     assert certificate.sentences["quantile"].endswith(" %.")
     place = ranged.save(tmp_path / "run")
     assert pacopt.verify(place, rerun=4, seed=0).passed

@@ -44,7 +44,7 @@ def test_a_loss_with_a_range_is_certified_in_its_own_unit():
     assert deployed.quantile in table.losses[2]
     text = str(certificate)
     said = f"Its mean number of iterations is at most {certificate.design['risk'].shown(deployed.risk)}, "
-    assert f"{said}where a run that failed or went beyond 200 counts as 200." in text
+    assert f"{said}where a run that came to no number or went beyond 200 counts as 200." in text
     assert "It meets the user's success criterion with probability at least" in text
     assert "On at least 90 % of instances its number of iterations is at most" in text
     for word in ("safeguard", "start", "loss", "steps"):

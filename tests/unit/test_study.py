@@ -137,7 +137,7 @@ def test_it_is_saved_verified_run_again_loaded_deployed_and_shown(certified, tmp
     assert again.solve(split.test[0]).loss == contracted(learned.hyper, split.test[0]).loss
     page = (place / "report.html").read_text()
     assert "the 20 best different trials of the Optuna study of 40 trials, 40 of which completed" in page
-    assert "40 trials recorded the instances that they saw" in page
+    assert "40 trials recorded what they saw" in page
     assert "damping in [0.05, 1.9]" in page
 
 
@@ -320,7 +320,7 @@ def test_what_the_trials_recorded_stands_in_the_ledger(certified):
     _, split, learned = certified
     ledger = {entry.text: str(entry.status) for entry in learned.certificate.ledger}
     declared = "the study that the candidates come from used no training instance"
-    checked = "trials recorded the instances that they saw, and none of these is a training or test instance"
+    checked = "trials recorded what they saw, and no instance of these is equal to one for training or test"
     assert ledger[declared] == "declared"
     assert ledger[f"all of its 40 {checked}"] == "checked"
     stored = learned.certificate.to_dict()

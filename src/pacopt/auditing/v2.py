@@ -18,7 +18,7 @@ KEYS = {"candidates", "claims", "log_weights", "score", "seeding", "sources", "t
 TAKEN = {"hyper", "index", "kl", "weight", "weights"}
 GROUPS = "the training groups are independent draws from the distribution of the new one; rows of one group need not be"
 ALL_FIELDS = (
-    "instances that are equal in all that runs read are equal: no field that they do not read tells copies apart"
+    "copies of an instance are equal in all fields: none holds a running number or anything else that runs do not read"
 )
 DISJOINT_GROUPS = (
     "no training group stands in the prior split or in the test split",
@@ -287,6 +287,6 @@ def _studied(study: dict[str, Any] | None, separate: bool) -> list[tuple[str, st
     if study["recorded"] and not separate:
         every, some = study["trials"], study["recorded"]
         who = f"{'all' if some == every else some} of its {every} trials"
-        text = f"{who} recorded the instances that they saw, and none of these is a training or test instance"
+        text = f"{who} recorded what they saw, and no instance of these is equal to one for training or test"
         lines.append(("checked", text))
     return lines

@@ -95,7 +95,7 @@ class Gain(Over, AbstractClaim):
         ]
         lines = [f"Gains over the other baselines: {', '.join(said)}."] if said else []
         what = [
-            f"{name} {'are' if name.endswith('s') else 'is'} {text}"
+            f"{name} {'are' if name == 'the defaults' else 'is'} {text}"
             for name, text in zip(self.over, self.described, strict=False)
         ]
         return [*lines, *([f"Baselines: {'; '.join(what)}."] if what else [])]

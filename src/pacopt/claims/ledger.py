@@ -34,7 +34,7 @@ DISJOINT_ROWS = Assumption(
     "no training instance stands in two groups, in the prior split or in the test split", Status.CHECKED
 )
 ALL_FIELDS = Assumption(
-    "instances that are equal in all that runs read are equal: no field that they do not read tells copies apart",
+    "copies of an instance are equal in all fields: none holds a running number or anything else that runs do not read",
     Status.DECLARED,
 )
 OBJECTS = Assumption("objects with different fingerprints are different instances", Status.DECLARED)
@@ -85,7 +85,7 @@ def _recorded(study: StudyOrigin, separate_draws: bool) -> tuple[Assumption, ...
     if not study.recorded or separate_draws:
         return ()
     some = f"{study.recorded} of its {study.trials}" if study.recorded < study.trials else f"all of its {study.trials}"
-    text = f"{some} trials recorded the instances that they saw, and none of these is a training or test instance"
+    text = f"{some} trials recorded what they saw, and no instance of these is equal to one for training or test"
     return (Assumption(text, Status.CHECKED),)
 
 

@@ -73,7 +73,9 @@ class Win(Over, AbstractClaim):
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """In per cent."""
         shown = self.missing if not value else f"≥ {percent(down(value))}"
-        caption = f"The part of new {subject.drawn} on which it {subject.score.wins} it{subject.score.aside}."
+        caption = (
+            f"The part of new {subject.drawn} on which it {subject.score.wins} {self.over[0]}{subject.score.aside}."
+        )
         return Highlight(f"better than {self.over[0]}", shown, caption)
 
     def heading(self, design: "Design") -> str:

@@ -118,9 +118,12 @@ class AbstractEngine(ABC):
             'Let losses count steps, infinite for never, without a start: then use Effort("solved").',
         )
 
-    def rehearse(self, candidates: Candidates, instances: Instances) -> None:
-        """Refuse runs that depend on the order in which they are made. Functions that JAX traces do not."""
-        return
+    def rehearse(self, candidates: Candidates, instances: Instances) -> bool:
+        """Refuse runs that depend on the order in which they are made, and say whether losses have a start.
+
+        Functions that JAX traces do not depend on it, and have one.
+        """
+        return True
 
     def curves(
         self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None

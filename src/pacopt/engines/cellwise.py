@@ -105,13 +105,18 @@ class AbstractCellEngine(AbstractEngine):
             return Solution(run.x, run.loss, None, run.loss, self.steps)
         return Solution.safeguarded(run.x, run.start, run.loss, run.start_loss, self.steps)
 
-    def rehearse(self, candidates: Candidates, instances: Instances) -> None:
-        """Make some runs in two orders, and refuse an engine of which one comes out differently."""
+    def rehearse(self, candidates: Candidates, instances: Instances) -> bool:
+        """Make some runs in two orders, and refuse an engine of which one comes out differently.
+
+        Says whether losses have a start, as far as any run came to an end.
+        """
         work = self._work(candidates, instances)
         calls = list(work.calls([*work.layout]))
         forward, backward = list(self.results(calls)), list(self.results(reversed(calls)))
         for call, first, second in zip(calls, forward, reversed(backward), strict=True):
             refuse_changed(first, second, call.place, repeatable=self.repeatable)
+        ended = [run for run in forward if not run.failure]
+        return not ended or any(run.start_loss is not None for run in ended)
 
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The class of the engine and its fields."""
@@ -225,6 +230,8 @@ class CellWork:
         for first in firsts:
             rows = [[next(runs) for _ in range(layout.rows)] for _ in range(layout.width(first))]
             yield self._tile(table_key, rows, first)
+        for _ in runs:  # to its end, so that workers are kept for the next table
+            pass
 
     def calls(self, firsts: list[int]) -> Iterator[Call]:
         """The calls of some tiles: all candidates on an instance, then on the next one."""

@@ -124,6 +124,8 @@ def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes]:
         yield _source(value).encode()
         yield from _parts([cell.cell_contents for cell in value.__closure__ or ()], within)
         yield from _parts(value.__defaults__ or (), within)
+        if value.__kwdefaults__:
+            yield from _parts(value.__kwdefaults__, within)
     elif inspect.ismethod(value):
         yield from _parts([value.__func__, value.__self__], within)
     elif isinstance(value, partial):

@@ -69,7 +69,7 @@ class Checkpoint:
 
     def _compare(self, tile: Tile, work: Work) -> None:
         """Refuse stored tiles if one of them does not come out the same when it is run again."""
-        again = next(iter(work.tiles(skip=[first for first in work.layout if first != tile.first])))
+        (again,) = work.tiles(skip=[first for first in work.layout if first != tile.first])
         by_chance = _ended_by_chance(tile) | _ended_by_chance(again)
         if not (np.array_equal(tile.start, again.start, equal_nan=True) and _same(tile, again, ~by_chance)):
             raise StorageError(

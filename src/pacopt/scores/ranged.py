@@ -55,7 +55,7 @@ class Ranged(AbstractScore):
     @property
     def proviso(self) -> str:
         """What is beyond the top counts as the top."""
-        return f"where a run that failed or went beyond {self.top:g} counts as {self.top:g}"
+        return f"where a run that came to no number or went beyond {self.top:g} counts as {self.top:g}"
 
     @property
     def range(self) -> Assumption:

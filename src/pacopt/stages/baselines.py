@@ -9,6 +9,7 @@ import numpy as np
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines.base import AbstractEngine, Standard
 from pacopt.engines.description import described
+from pacopt.engines.ended import failures_of
 from pacopt.engines.store import Checkpoint
 from pacopt.errors import DesignError
 from pacopt.instances import Instances
@@ -61,13 +62,16 @@ class Opponent(NamedTuple):
             "text": str(self),
         }
 
-    def losses(self, score: AbstractScore, instances: Instances, store: Checkpoint | None = None) -> np.ndarray:
-        """What its runs on these instances come to; infinite for one that failed."""
+    def losses(
+        self, score: AbstractScore, instances: Instances, store: Checkpoint | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """What its runs on these instances come to, infinite for one that failed; and how they failed."""
         candidates = {name: np.asarray([value]) for name, value in self.hyper.items()}
-        losses = score.runs(self.engine).table(candidates, instances, None, store).losses[0]
+        table = score.runs(self.engine).table(candidates, instances, None, store)
+        losses = table.losses[0]
         if instances.draws is not None and not self.engine.random:  # the same run for every seed of the others
             losses = np.repeat(losses, instances.draws.seeds.shape[1])
-        return np.where(np.isfinite(losses), losses, np.inf)
+        return np.where(np.isfinite(losses), losses, np.inf), failures_of([table.provenance])
 
 
 def opponents(

@@ -66,7 +66,7 @@ def evaluated(
     with named("test"):
         found = engine.curves(candidates, test, at)
         table, losses = (engine.table(candidates, test), None) if found is None else found
-        beside = {each.name: each.losses(score or Ratio(), test) for each in others}
+        beside = {each.name: each.losses(score or Ratio(), test)[0] for each in others}
     about: dict[str, Any] = {"rows": list(rows), "baselines": {each.name: each.described() for each in others}}
     about |= usual_of(engine)
     table = replace(table, provenance={**table.provenance, **about}, baselines=beside)

@@ -3,18 +3,21 @@
 import numpy as np
 
 from pacopt.engines.base import AbstractEngine, Standard
+from pacopt.errors import TableError
 from pacopt.priors.cube import Cube
 from pacopt.priors.product import spread
+from pacopt.scores import AbstractScore
 from pacopt.splits import Split
 
 #: So many candidates on so many instances are run twice.
 CANDIDATES, INSTANCES = 5, 4
 
 
-def rehearse(engine: AbstractEngine, split: Split, standard: Standard) -> None:
+def rehearse(engine: AbstractEngine, score: AbstractScore, split: Split, standard: Standard) -> None:
     """Refuse an engine of which a run comes out differently after others: 20 cells of the prior split, twice.
 
-    Where there is no prior split, training instances are run; nothing of that is kept.
+    Where there is no prior split, training instances are run; nothing of that is kept. A score that is relative to the
+    start is refused where there is none.
     """
     cube = Cube(engine.space)
     if not cube.domain:
@@ -24,7 +27,16 @@ def rehearse(engine: AbstractEngine, split: Split, standard: Standard) -> None:
         if standard.hyper is not None:
             usual = standard.hyper
             candidates = {name: _with(values, usual[name]) for name, values in candidates.items()}
-    engine.rehearse(candidates, (split.prior if len(split.prior) else split.train)[:INSTANCES])
+    has_start = engine.rehearse(candidates, (split.prior if len(split.prior) else split.train)[:INSTANCES])
+    if score.relative and not has_start:
+        raise TableError(
+            f"The score is {score!r}, and a run has no start losses.",
+            "A score that is relative to the start needs the loss at the start of each run.",
+            "",
+            'Return Result(start_loss=...), or choose another score: pacopt.Effort("solved", unit="iterations") counts '
+            "iterations, and pacopt.Ranged(100) averages losses up to 100 (in a job file, "
+            'score = { effort = "solved", unit = "iterations" } or { largest = 100 }).',
+        )
 
 
 def _with(values: np.ndarray, first: object) -> np.ndarray:

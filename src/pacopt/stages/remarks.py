@@ -39,6 +39,10 @@ def remarks_on(
         )
     if curves is not None and not origin.known_minimum:
         found += _plateau(curves)
+    found += [
+        f"{count} training runs of {name} failed, and count as the worst that there is"
+        for name, count in origin.failed_baselines.items()
+    ]
     if comparison is None:
         found += _failures("training", *training, origin.usual)
     else:

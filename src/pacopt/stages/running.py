@@ -151,28 +151,34 @@ class Stages:
             about["baselines"] = {each.name: each.described() for each in self.opponents}
         if racing:
             run = partial(self._run, runner, "train")
-            provenance = {**runner.provenance(candidates, train), **about}
+            provenance = runner.provenance(candidates, train)
             raced = race(
                 run, candidates, train, target_ratio=self.target_ratio, score=design.score, provenance=provenance
             )
-            return replace(raced, baselines=self._baselines(raced, design))
+            baselines = self._baselines(raced, design, about)
+            return replace(raced, provenance={**raced.provenance, **about}, baselines=baselines)
         table = self._run(runner, "train", candidates, train)
-        return replace(table, provenance={**table.provenance, **about}, baselines=self._baselines(table, design))
+        baselines = self._baselines(table, design, about)
+        return replace(table, provenance={**table.provenance, **about}, baselines=baselines)
 
     def runner(self, design: Design) -> AbstractEngine:
         """The engine that runs training and test instances, once the score is known."""
         return design.score.runs(self.recorder)
 
-    def _baselines(self, table: LossTable, design: Design) -> dict[str, np.ndarray]:
+    def _baselines(self, table: LossTable, design: Design, about: dict[str, Any]) -> dict[str, np.ndarray]:
         """What the baselines do on the training instances; one that is a candidate does what the candidate did.
 
-        Runs in a table of another shape may round differently, and nobody wins by that.
+        Runs in a table of another shape may round differently, and nobody wins by that. How runs failed is noted.
         """
         found = {}
         for each in self.opponents:
             row = number_of(table, each.hyper) if each.engine is self.engine else None
             known = row is not None and (table.missing is None or not table.missing[row].any())
-            losses = table.losses[row] if known else each.losses(design.score, self.split.train, self.store)
+            if known:
+                losses = table.losses[row]
+            else:
+                losses, failures = each.losses(design.score, self.split.train, self.store)
+                about["baselines"][each.name] |= failures
             found[each.name] = np.where(np.isfinite(losses), losses, np.inf)
         return found
 

@@ -33,13 +33,23 @@ def attempt(function: Callable[..., Any], hyper: Any, instance: Any) -> Ended:
         value = function(hyper, instance)
     except PacoptError:
         raise  # not a run failed: something was asked for that cannot be
-    except (Exception, SystemExit) as error:
-        return None, time.perf_counter() - begun, f"{type(error).__name__}: {error}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # of Rust, of asyncio, of sys.exit
+        return None, time.perf_counter() - begun, _message(error)
     finally:
         seconds = time.perf_counter() - begun
         if place is not None and _here() != place:
             os.chdir(place)
     return value, seconds, ""
+
+
+def _message(error: BaseException) -> str:
+    """The kind of an error, and what it says, if it can."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def _here() -> str | None:
@@ -55,6 +65,9 @@ def called(blob: bytes, hyper: Any, instance: Any) -> Ended:
     function = unpacked(blob)
     if isinstance(function, str):
         return None, 0.0, function
+    for each in instance.values():
+        if hasattr(each, "setflags"):
+            each.setflags(write=False)  # as they are where calls are made one after the other
     try:
         value, seconds, failure = attempt(function, hyper, instance)
     except PacoptError as error:
@@ -112,9 +125,6 @@ def _answer(blob: bytes, hyper: Any, packed: bytes) -> bytes:
         instance = pickle.loads(packed)
     except Exception as error:
         return pickle.dumps((None, 0.0, f"{UNPACKED}: {type(error).__name__}: {error}"))
-    for value in instance.values():
-        if hasattr(value, "setflags"):
-            value.setflags(write=False)  # as they are where calls are made one after the other
     ended = called(blob, hyper, instance)
     try:
         return pickle.dumps(ended)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pacopt.auditing import Audit, audit
 from pacopt.certificate import Certificate
 from pacopt.claims.foreign import ForeignClaim
@@ -93,7 +95,9 @@ def verify(
             for name in result.not_recomputed
         ],
     )
-    unchecked += lacking(root, table)
+    unchecked += [note for note in lacking(root, table) if instances is None or "instances.npz" not in note]
+    if not rerun and dict(table.origin.fields) == {"file": "file"}:
+        unchecked.append("the files that the instances are were not looked at")
     if not (root / REPORT).exists():
         unchecked.append(f"there is no {REPORT}; `pacopt report` draws it")
     if rerun and not problems:
@@ -108,6 +112,11 @@ def verify(
 def _wrong(root: Path, stored: dict[str, Any], table: LossTable, result: Audit) -> list[str]:
     """Everything that does not fit together in files that are as they were saved."""
     rules = {f"{result.disagreement}": result.passed}
+    ended = int(np.isfinite(table.losses).sum()) + (0 if table.missing is None else int(table.missing.sum()))
+    failed = table.losses.size - ended
+    rules["the table holds fewer failed runs than its provenance counts"] = (
+        sum(table.origin.failures.values()) <= failed
+    )
     if (root / "provenance.json").exists():
         provenance = read_json(root / "provenance.json")
         pairs = {key: (provenance.get(key), value) for key, value in table.provenance.items() if key != "versions"}

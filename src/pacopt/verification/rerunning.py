@@ -1,6 +1,7 @@
 """Cells of a stored table, run again: the only part of a verification that needs the user's code."""
 
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 TOLERANCE, ROUNDING = 1e-6, 1e-9
 #: A run that ended above its start has amplified its roundings, and may differ by this much of its loss.
 DIVERGED = 1e-3
+#: Which cells of a table, made before and again, may differ.
+Excuse = Callable[[LossTable, LossTable], np.ndarray]
 #: So many cells that differ are named.
 EXAMPLES = 3
 
@@ -70,6 +73,10 @@ def run_again(
 
 def _found(instances: Instances, table: LossTable) -> Instances:
     """The training instances among some, in the order of the table."""
+    if not isinstance(instances, Instances):
+        raise StorageError(
+            f"instances is a {type(instances).__name__}.", "Instances are needed.", "", "Pass what was split."
+        )
     places = {mark: row for row, mark in enumerate(instances.fingerprints.tolist())}
     rows = [places.get(mark) for mark in ([] if table.fingerprints is None else table.fingerprints.tolist())]
     if None in rows or not rows:
@@ -94,8 +101,8 @@ def _again(
     runner = runner.recording(tuple(table.times)) if table.times else runner
     again = runner.table(chosen, train[columns if whole is None else whole.at(columns)[1]])
     before, target = table.select(rows=rows, columns=columns), learned.certificate.design.target_ratio
-    limited = _limited(table, again)
-    found = _differences(before, again, rows, _columns_of_runs(before, columns), target, limited=limited)
+    excused = _excuses(runner, chosen, train, table.provenance)
+    found = _differences(before, again, rows, _columns_of_runs(before, columns), target, excused)
     return before.losses.size if before.missing is None else int((~before.missing).sum()), found
 
 
@@ -114,7 +121,7 @@ def _columns_of_runs(table: LossTable, columns: np.ndarray) -> np.ndarray:
 
 
 def _differences(
-    before: LossTable, again: LossTable, rows: np.ndarray, columns: np.ndarray, target: float, *, limited: bool
+    before: LossTable, again: LossTable, rows: np.ndarray, columns: np.ndarray, target: float, excused: Excuse
 ) -> list[str]:
     """Every cell that does not come out as it stands in the table; a cell that was not run then says nothing."""
     problems = []
@@ -124,8 +131,7 @@ def _differences(
     before_at, again_at = (
         {target: np.minimum(times, never) for target, times in table.times.items()} for table in (before, again)
     )
-    # Where runs are ended by a time limit, or die, one that came to an end only once says nothing.
-    by_chance = (np.isfinite(before.losses) != np.isfinite(again.losses)) & limited
+    by_chance = excused(before, again)
     for j, column in enumerate(columns.tolist()):
         start = None if before.start is None else before.start[j]
         for i, row in enumerate(rows.tolist()):
@@ -145,11 +151,33 @@ def _differences(
     return problems
 
 
-def _limited(*tables: LossTable) -> bool:
-    """Whether some runs were ended by a time limit, or died."""
+def _excuses(runner: Any, candidates: dict[str, Any], train: Instances, about: Mapping[str, Any]) -> Excuse:
+    """Which cells may differ: a run that a time limit ended, or whose process died, may come to an end another time.
+
+    One that came to none in the table is excused as often as the table counts such failures; one that came to none now
+    only if it is such a failure now: it is run once more, alone, to see.
+    """
     from pacopt.engines.ended import BY_CHANCE
 
-    return any(kind in table.provenance.get("failures", {}) for table in tables for kind in BY_CHANCE)
+    counted = sum(about.get("failures", {}).get(kind, 0) for kind in BY_CHANCE)
+    places = {mark: row for row, mark in enumerate(train.fingerprints.tolist())}
+
+    def excused(before: LossTable, again: LossTable) -> np.ndarray:
+        found: np.ndarray = np.isinf(before.losses) & np.isfinite(again.losses)
+        found &= found.sum() <= counted
+        lost = np.isfinite(before.losses) & np.isinf(again.losses)
+        possible = again.fingerprints is not None and any(
+            kind in again.provenance.get("failures", {}) for kind in BY_CHANCE
+        )
+        for i, j in np.argwhere(lost) if possible and len(again.fingerprints) == lost.shape[1] else ():  # type: ignore[arg-type]
+            place = places[again.fingerprints.tolist()[j]]  # type: ignore[union-attr]
+            one = runner.table({name: values[i : i + 1] for name, values in candidates.items()}, train[[place]])
+            found[i, j] = bool(one.provenance.get("failures", {}).keys() & set(BY_CHANCE)) or (
+                one.losses[0, 0] == before.losses[i, j]
+            )
+        return found
+
+    return excused
 
 
 def _near(before: float, after: float, never: int | None) -> bool:
@@ -189,8 +217,9 @@ def _baselines_again(learned: "Learned", table: LossTable) -> tuple[int, list[st
             notes.append(f"the baseline {name!r}, which draws no random numbers, was not run again for every seed")
             continue
         before = LossTable(row[None], table.start, again.candidates, columns=table.columns)
-        rows, columns, limited = np.zeros(1, dtype=int), np.arange(len(row)), _limited(table, again)
-        found = _differences(before, again, rows, columns, design.target_ratio, limited=limited)
+        rows, columns = np.zeros(1, dtype=int), np.arange(len(row))
+        excused = _excuses(design.score.runs(runner), candidates, train, known[name])
+        found = _differences(before, again, rows, columns, design.target_ratio, excused)
         cells += len(row)
         problems += [text.replace("candidate 0", f"the baseline {name!r}") for text in found]
     return cells, problems, notes

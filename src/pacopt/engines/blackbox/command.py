@@ -48,6 +48,22 @@ class Command:
                 'Use Command("solver --tol {tol} {file}", parse=float).',
             )
 
+        try:
+            names = [name for _, name, _, _ in Formatter().parse(self.template)]
+            shlex.split(self.template)
+        except ValueError as error:
+            names, wrong = [], f": {error}"
+        else:
+            odd = [name for name in names if name is not None and not name.isidentifier()]
+            wrong = f", where {{{odd[0]}}} names nothing" if odd else ""
+        if wrong:
+            raise EngineError(
+                f"The command is {self.template!r}{wrong}.",
+                "Quotes come in pairs, and in braces stands the name of a value.",
+                "",
+                "Write {{ and }} for braces that the program is to see.",
+            )
+
     def __call__(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> Any:
         """Run the program once."""
         wanted = {name for _, name, _, _ in Formatter().parse(self.template) if name}
@@ -66,7 +82,9 @@ class Command:
                     "Name a hyperparameter, or a field of the instance that is one number.",
                 )
             arguments = [part.format(**values) for part in shlex.split(self.template)]
-            ended = subprocess.run(arguments, cwd=place, capture_output=True, text=True, check=False)
+            ended = subprocess.run(
+                arguments, cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            )
         if ended.returncode != 0:
             said = (ended.stderr or ended.stdout).strip()[-LONGEST:]
             raise RuntimeError(f"exit code {ended.returncode}: {said}")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pacopt.engines.base import Metric, Standard
+from pacopt.engines.blackbox.checks import check_space, check_workers
 from pacopt.engines.blackbox.result import Result, result_of
 from pacopt.engines.blackbox.workers import answers
 from pacopt.engines.cellwise import AbstractCellEngine, Call
@@ -19,12 +20,14 @@ from pacopt.engines.solution import Solution
 from pacopt.errors import EngineError
 from pacopt.instances import Instances
 from pacopt.space import Domain
+from pacopt.support.contents import copy_of
 from pacopt.support.machine import cores
-from pacopt.support.numbers import is_real, is_whole
 from pacopt.support.worker import attempt
 
 #: What an effort can be counted in.
 UNITS = ("iterations", "seconds")
+#: Values of an instance that nobody can change.
+PLAIN = (np.ndarray, np.generic, str, bytes, int, float)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -82,14 +85,15 @@ class BlackBox(AbstractCellEngine):
         memory: float | None = None,
         executor: Executor | None = None,
     ) -> None:
-        _check_workers(workers, limit, memory, executor)
+        check_workers(workers, limit, memory, executor)
         if not callable(solve):
             raise EngineError(
-                f"A {type(solve).__name__} was given.",
+                f"An object of type {type(solve).__name__} was given.",
                 "A black box is made of a function of hyperparameters and an instance.",
                 "",
                 "Write BlackBox(solve, {...}).",
             )
+        check_space(space, defaults)
         values = {"function": solve, "domain": dict(space), "defaults": defaults, "measured": metric}
         values |= {"workers": workers, "limit": limit, "memory": memory, "executor": executor}
         for name, value in {**values, "counted": None, "cap": None, "goal": None, "targets": ()}.items():
@@ -142,6 +146,13 @@ class BlackBox(AbstractCellEngine):
             raise EngineError(
                 f"An effort in {unit} is asked for.", f"A solver counts {' or '.join(UNITS)}.", "", 'Use "iterations".'
             )
+        if unit == "seconds" and self.executor is not None:
+            raise EngineError(
+                f"Seconds are to be counted in calls that {type(self.executor).__name__} makes.",
+                "They are measured in worker processes with one thread each.",
+                "Nobody here knows on which cores, and how many at a time, an executor makes its calls.",
+                "Use workers=... in its place.",
+            )
         if unit == "seconds" and self.workers > cores():
             raise EngineError(
                 f"Seconds are to be counted by {self.workers} workers on {cores()} cores.",
@@ -160,8 +171,9 @@ class BlackBox(AbstractCellEngine):
         return self._with(targets=targets)
 
     def run(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Run:
-        """One call, and what the table keeps of it."""
-        return self._kept(*self._called(hyper, instance))
+        """One call, and what the table keeps of it. Objects are copied, as they are on their way to a worker."""
+        fresh = {name: value if isinstance(value, PLAIN) else copy_of(value) for name, value in instance.items()}
+        return self._kept(*self._called(hyper, fresh))
 
     def results(self, calls: Iterable[Call]) -> Iterator[Run]:
         """The runs of some calls, in order: one after the other here, or side by side in workers."""
@@ -185,6 +197,8 @@ class BlackBox(AbstractCellEngine):
         """What the table keeps of a call."""
         if failure:
             return Run(loss=inf, failure=failure, times=dict.fromkeys(self.targets, inf))
+        if result.loss is not None and not isfinite(result.loss):
+            return Run(loss=inf, failure="the loss is no number", times=dict.fromkeys(self.targets, inf))
         times = {target: _first(result, target) for target in self.targets}
         if self.goal is not None or self.counted is not None:
             taken = _first(result, self.goal) if self.goal is not None else _taken(result, str(self.counted))
@@ -197,15 +211,11 @@ class BlackBox(AbstractCellEngine):
                 "",
                 'Return Result(loss=...), or use learn(..., score=pacopt.Effort("solved", unit="iterations")).',
             )
-        loss = float(result.loss)
-        failure = "" if isfinite(loss) else "the loss is no number"
-        start = None if result.start_loss is None else float(result.start_loss)
         return Run(
-            loss=loss if isfinite(loss) else inf,
-            start_loss=start,
+            loss=float(result.loss) + 0.0,
+            start_loss=None if result.start_loss is None else float(result.start_loss),
             success=None if result.success is None else bool(result.success),
             times=times,
-            failure=failure,
         )
 
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
@@ -237,23 +247,6 @@ class BlackBox(AbstractCellEngine):
         return replace(result, seconds=seconds) if measured else result
 
 
-def _check_workers(workers: Any, limit: Any, memory: Any, executor: Any) -> None:
-    if not is_whole(workers, 1):
-        raise EngineError(f"workers is {workers!r}.", "It is a whole number, at least 1.", "", "Use workers=2.")
-    if limit is not None and not (is_real(limit) and 0 < limit < inf):
-        raise EngineError(f"limit is {limit!r}.", "It is a number of seconds.", "", "Use limit=10.0, or leave it out.")
-    if memory is not None and not (is_real(memory) and 0 < memory < inf):
-        raise EngineError(f"memory is {memory!r}.", "It is a number of GiB.", "", "Use memory=4.0, or leave it out.")
-    alone = limit is None and memory is None and workers == 1
-    if executor is not None and not (isinstance(executor, Executor) and alone):
-        raise EngineError(
-            f"executor is {executor!r}, with {workers} workers and the limits {limit!r} and {memory!r}.",
-            "It is a concurrent.futures.Executor, which knows its own workers; nobody can stop a call of its.",
-            "",
-            "Use workers=2 and limit=10.0 without an executor, or an executor alone.",
-        )
-
-
 def _taken(result: Result, unit: str) -> float:
     """Iterations or seconds of a run that is solved; infinite if it is not."""
     number = getattr(result, unit)
@@ -278,5 +271,5 @@ def _first(result: Result, target: float) -> float:
         )
     curve = np.asarray(result.curve, dtype=float)
     start = curve[0] if result.start_loss is None else float(result.start_loss)
-    met = np.flatnonzero((curve >= 0) & (curve <= target * start))
+    met = np.flatnonzero(curve <= target * start)
     return float(met[0]) if len(met) else inf

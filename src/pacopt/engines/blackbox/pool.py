@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Pipe, wait
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from pacopt.engines.ended import DIED, LATE
@@ -54,7 +55,7 @@ class Task:
 class Worker:
     """A process, and the calls that it was sent: it works on the first of them since `since`."""
 
-    def __init__(self, settings: tuple[Any, ...]) -> None:
+    def __init__(self, settings: tuple[Any, ...], scratch: str) -> None:
         self.tasks: deque[Task] = deque()
         self.ready, self.since, self.known = False, time.monotonic(), None
         self.link, theirs = Pipe()
@@ -66,7 +67,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={**dict.fromkeys(ONE_THREAD, "1"), **os.environ},
+                env={**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "TMPDIR": scratch},
                 start_new_session=True,
             )
         with suppress(OSError):  # it is dead, and will be found so
@@ -80,7 +81,10 @@ class Worker:
             self.process.wait(FAREWELL)
         self.link.close()
         code = self.process.returncode
-        return "" if code is None else signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        if code is None or code >= 0:
+            return "" if code is None else f"exit code {code}"
+        known = -code in {*signal.Signals}
+        return signal.Signals(-code).name if known else f"signal {-code}"
 
 
 class Pool:
@@ -101,8 +105,10 @@ class Pool:
         self.packed: tuple[Any, bytes] = (None, b"")
         self.stillborn = 0
         self.workers: list[Worker] = []
+        #: What a worker that is killed leaves there is removed with it.
+        self.scratch = TemporaryDirectory(prefix="pacopt-", ignore_cleanup_errors=True)
         try:
-            self.workers += [Worker(self.settings) for _ in range(workers)]
+            self.workers += [Worker(self.settings, self.scratch.name) for _ in range(workers)]
         except BaseException:
             self.close()
             raise
@@ -126,6 +132,7 @@ class Pool:
         """End all processes, whatever they do."""
         for worker in self.workers:
             worker.end()
+        self.scratch.cleanup()
 
     def _feed(self) -> None:
         """Send calls to those who are ready: one to each, then a second one to have at hand."""
@@ -145,7 +152,8 @@ class Pool:
     def _send(self, worker: Worker, task: Task) -> None:
         """Send a call, with its instance if that is another one than the last; a large one waits for an idle worker."""
         fresh = None if worker.known is task.instance else self._pack(task.instance)
-        if fresh is not None and worker.tasks and len(fresh) > SMALL:
+        message = pickle.dumps((task.hyper, fresh))
+        if worker.tasks and len(message) > SMALL:
             self.waiting.appendleft(task)
             return
         if not worker.tasks:
@@ -153,7 +161,7 @@ class Pool:
         worker.tasks.append(task)
         worker.known = task.instance  # type: ignore[assignment]
         with suppress(OSError):  # it is dead, and will be found so
-            worker.link.send_bytes(pickle.dumps((task.hyper, fresh)))
+            worker.link.send_bytes(message)
 
     def _pack(self, instance: Mapping[str, Any]) -> bytes:
         import cloudpickle  # type: ignore[import-untyped]
@@ -228,7 +236,7 @@ class Pool:
     def _renew(self, worker: Worker) -> None:
         """Another one in its place; the calls that it had not begun wait again."""
         self.waiting.extendleft(reversed(worker.tasks))
-        self.workers[self.workers.index(worker)] = Worker(self.settings)
+        self.workers[self.workers.index(worker)] = Worker(self.settings, self.scratch.name)
 
     def _unborn(self, what: str) -> EngineError:
         return EngineError(

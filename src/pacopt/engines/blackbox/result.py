@@ -45,7 +45,7 @@ def result_of(value: Any, place: str) -> Result:
         pass
     elif isinstance(value, Mapping) and value and value.keys() <= set(KNOWN):
         value = Result(**value)
-    elif is_real(value) or (isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "fiu"):
+    elif _is_number(value):
         value = Result(loss=float(value))
     if not isinstance(value, Result):
         raise EngineError(
@@ -57,18 +57,39 @@ def result_of(value: Any, place: str) -> Result:
         )
     for name in ("loss", "start_loss", "iterations", "seconds"):
         number = getattr(value, name)
-        if number is not None and not (is_real(number) or (isinstance(number, np.ndarray) and number.shape == ())):
-            raise EngineError(
-                f"{place} returned {name} = {_shown(number)}.", "It is a number.", "", f"Convert it with float({name})."
-            )
-        if number is not None and number < 0:
+        if number is None:
+            continue
+        if not _is_number(number):
+            raise _wrong(place, name, number, "It is a number.", f"Convert it with float({name}).")
+        if number < 0:
             raise EngineError(
                 f"{place} returned {name} = {number!r}.",
                 "It is not negative.",
                 "Scores are parts of what a number can be at most, from 0 on.",
                 "Subtract a lower bound from losses, the smallest value that they can have.",
             )
+    if value.success is not None and not isinstance(value.success, bool | np.bool_):
+        raise _wrong(place, "success", value.success, "It is True or False.", 'Write success=status == "solved".')
+    if value.curve is not None and not _is_curve(value.curve):
+        needed = "It is a sequence of numbers, none of them negative: losses after 0, 1, 2, ... iterations."
+        raise _wrong(place, "curve", value.curve, needed, "Use a list of floats.")
     return value
+
+
+def _is_number(number: Any) -> bool:
+    return is_real(number) or (isinstance(number, np.ndarray) and number.shape == () and number.dtype.kind in "fiu")
+
+
+def _is_curve(curve: Any) -> bool:
+    try:
+        numbers = np.asarray(curve)
+    except (TypeError, ValueError):
+        return False
+    return numbers.ndim == 1 and numbers.dtype.kind in "fiu" and not (numbers < 0).any()
+
+
+def _wrong(place: str, name: str, found: Any, needed: str, remedy: str) -> EngineError:
+    return EngineError(f"{place} returned {name} = {_shown(found)}.", needed, "", remedy)
 
 
 def _shown(value: Any) -> str:

@@ -97,7 +97,7 @@ def _handed_on(blob: bytes, calls: Iterable[tuple[Any, Any]], executor: Executor
             except RuntimeError as error:
                 raise EngineError(
                     f"The executor takes no calls: {error}.",
-                    "It is open.",
+                    "An open executor is needed.",
                     "",
                     "Make the table before it is shut down.",
                 ) from error
