@@ -15,7 +15,7 @@ from pacopt import Array, BlackBox, Effort, Instances, Interval, Ranged, Result
 from pacopt.engines import Command
 from pacopt.engines.blackbox.workers import close_idle
 from pacopt.engines.description import described
-from pacopt.errors import EngineError, InstancesError, StorageError
+from pacopt.errors import EngineError, InstancesError, PriorError, StorageError
 from pacopt.priors import Search
 
 FEW = Search(candidates=4, explore=1, rounds=0)
@@ -317,3 +317,10 @@ def test_a_time_limit_below_zero_or_a_score_in_words_is_refused():
         BlackBox(distance, SPACE, limit=-1)
     with pytest.raises(EngineError, match="An effort in words"):
         pacopt.learn(BlackBox(distance, SPACE), parts(), prior=FEW, score=Effort("solved", 10, unit="words"))
+
+
+def test_a_sampler_that_needs_more_than_a_seed_is_refused_with_an_example():
+    optuna = pytest.importorskip("optuna")
+    grid = pacopt.priors.Study(optuna.samplers.GridSampler, trials=8)
+    with pytest.raises(PriorError, match="what makes one from a seed"):
+        pacopt.learn(BlackBox(distance, SPACE), parts(), prior=grid, score=Ranged(1.0))

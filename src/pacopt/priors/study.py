@@ -93,7 +93,10 @@ class Study:
         if isinstance(self.sampler, kind):
             return deepcopy(self.sampler)
         makes = optuna.samplers.TPESampler if self.sampler is None else self.sampler
-        made = makes(seed=seed) if callable(makes) else None
+        try:
+            made = makes(seed=seed) if callable(makes) else None
+        except TypeError:  # a grid has to be told, say
+            made = None
         if not isinstance(made, kind):
             raise PriorError(
                 f"sampler is {self.sampler!r}.",
