@@ -320,7 +320,8 @@ def test_a_time_limit_below_zero_or_a_score_in_words_is_refused():
 
 
 def test_a_sampler_that_needs_more_than_a_seed_is_refused_with_an_example():
-    optuna = pytest.importorskip("optuna")
+    import optuna
+
     grid = pacopt.priors.Study(optuna.samplers.GridSampler, trials=8)
     with pytest.raises(PriorError, match="what makes one from a seed"):
         pacopt.learn(BlackBox(distance, SPACE), parts(), prior=grid, score=Ranged(1.0))
