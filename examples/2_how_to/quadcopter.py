@@ -20,7 +20,7 @@ from scipy import sparse
 import pacopt
 from pacopt.statement import down, up
 
-SEED, STEPS, CAP = 0, 10, 500
+SEED, STEPS, CAP = 1, 10, 500
 #: How many flights there are for what, which part of the problems is to be solved, and how long is searched.
 SMALL = SimpleNamespace(prior=3, train=30, fresh=10, part=0.5, trials=8, search=pacopt.priors.Search({}, 3, 1, 0))
 FULL = SimpleNamespace(
