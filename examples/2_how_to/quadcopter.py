@@ -20,7 +20,7 @@ from scipy import sparse
 import pacopt
 from pacopt.statement import down, up
 
-SEED, STEPS, CAP = 0, 10, 500
+SEED, STEPS, CAP = 2, 10, 1000
 #: How many flights there are for what, which part of the problems is to be solved, and how long is searched.
 SMALL = SimpleNamespace(prior=3, train=30, fresh=10, part=0.5, trials=8, search=pacopt.priors.Search({}, 3, 1, 0))
 FULL = SimpleNamespace(
@@ -209,7 +209,7 @@ def draw(certificate, truth, size, place):
         words = f"certified: {100 * size.part:g} % within {within}"
         mark = alt.Chart(alt.Data(values=[{"iterations": within, "left": 100 - 100 * size.part, "words": words}]))
         mark = mark.encode(alt.X("iterations:Q"), alt.Y("left:Q"))
-        note = mark.mark_text(align="right", dy=14, dx=4, fontSize=12).encode(alt.Text("words:N"))
+        note = mark.mark_text(align="left", dy=-10, dx=8, fontSize=12).encode(alt.Text("words:N"))
         tail = tail + mark.mark_point(filled=True, size=60, color="#000000", opacity=1) + note
     title = f"{size.fresh:,} fresh flights, and what was certified from {size.train:,} others"
     finished(tail, title).save(place / "quadcopter_tail.png", scale_factor=2)
@@ -227,7 +227,7 @@ def draw(certificate, truth, size, place):
     steps = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=2)
     steps = steps.encode(
         alt.X("step:O", title="problem of the flight", axis=alt.Axis(labelAngle=0)),
-        alt.Y("iterations:Q", title=f"iterations (more than {CAP} count as {CAP})"),
+        alt.Y("iterations:Q", title=f"iterations (more than {CAP:,} count as {CAP:,})"),
         colour,
         alt.StrokeDash("what:N", legend=dark, scale=dash),
     )
