@@ -82,7 +82,7 @@ def test_failed_runs_that_somebody_made_perfect_are_found_though_others_met_a_li
             raise ValueError("no")
         return distance(hyper, instance)
 
-    engine = BlackBox(solve, SPACE, limit=0.3)
+    engine = BlackBox(solve, SPACE, limit=0.7)
     support = {"h": np.array([0.6])}
     measure = pacopt.DiscreteMeasure.uniform(support)
     learned = pacopt.learn(engine, parts(), prior=measure, score=Ranged(1.0), baseline=None)

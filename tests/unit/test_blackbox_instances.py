@@ -141,7 +141,7 @@ def wait(hyper, instance):
 def test_measured_seconds_are_drawn_anew_and_everybody_says_so(tmp_path):
     instances = Instances({"x": np.random.default_rng(0).uniform(size=140)})
     split = pacopt.split(instances, prior=20, train=100, test=20, seed=0)
-    options = {"score": Effort("solved", 0.5, unit="seconds"), "prior": FEW, "checkpoint": tmp_path / "kept"}
+    options = {"score": Effort("solved", 60, unit="seconds"), "prior": FEW, "checkpoint": tmp_path / "kept"}
     learned = pacopt.learn(box(wait, workers=min(2, cores())), split, **options)
     texts = [entry.text for entry in learned.certificate.ledger]
     assert CLOCK in texts
@@ -215,7 +215,7 @@ def test_runs_that_a_limit_ended_are_not_compared_when_they_are_run_again(tmp_pa
         return Result(loss=0.1 * hyper["a"])
 
     split = pacopt.split(Instances({"x": np.arange(70.0)}), prior=10, train=50, test=10, seed=0)
-    engine = box(solve, limit=0.2)
+    engine = box(solve, limit=1.5)
     support = {"a": np.array([0.2, 0.4])}
     options = {"prior": pacopt.DiscreteMeasure.uniform(support), "score": Ranged(1.0)}
     place = pacopt.learn(engine, split, **options).save(tmp_path / "run")

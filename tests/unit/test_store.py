@@ -72,7 +72,7 @@ np.savez(PLACE / sys.argv[4], losses=found.table.losses)
 """
 
 
-@pytest.mark.parametrize("kind", ["traced", "blackbox"])
+@pytest.mark.parametrize("kind", [pytest.param("traced", marks=pytest.mark.slow), "blackbox"])
 def test_after_kill_9_nothing_that_was_reported_is_run_again_and_the_certificate_is_the_same(tmp_path, kind):
     killed = subprocess.run(client(tmp_path, KILLED, kind, "kill", "first.npz"), check=False)
     assert killed.returncode == -9
@@ -190,7 +190,7 @@ def test_runs_that_a_time_limit_ended_are_not_compared_when_work_goes_on(tmp_pat
             time.sleep(60)
         return hyper["a"] + float(instance["x"])
 
-    box = BlackBox(solve, {"a": Interval(0.0, 1.0)}, limit=0.3)
+    box = BlackBox(solve, {"a": Interval(0.0, 1.0)}, limit=1.5)
     candidates, instances = {"a": [0.25, 0.5]}, Instances({"x": np.arange(4.0)})
     first = box.table(candidates, instances, store=Checkpoint(tmp_path / "kept"))
     assert np.isinf(first.losses).tolist() == [[False, True, False, False]] * 2

@@ -116,7 +116,7 @@ def same_but_for_failures(table, instances):
 def test_every_fault_of_a_solver_is_a_failure_of_its_own_runs(workers, count):
     place = os.getcwd()
     instances = faulty(count)
-    table = box(wild, workers=workers, limit=0.5, memory=4.0).table(WILD, instances)
+    table = box(wild, workers=workers, limit=2.0, memory=4.0).table(WILD, instances)
     same_but_for_failures(table, instances)
     assert os.getcwd() == place
     close_idle()
@@ -146,7 +146,7 @@ def test_workers_that_are_killed_at_random_change_nothing(limit):
 def test_workers_killed_every_three_seconds_among_four_with_a_solver_that_has_every_fault():
     instances = faulty(4000)
     with killer(every=3.0, seed=1) as killed:
-        table = box(wild, workers=4, limit=1.0, memory=4.0).table(WILD, instances)
+        table = box(wild, workers=4, limit=2.0, memory=4.0).table(WILD, instances)
     assert len(killed) >= 5
     same_but_for_failures(table, instances)
 
