@@ -103,7 +103,7 @@ class Pool:
         self.waiting: deque[Task] = deque()
         self.alone: deque[Task] = deque()
         self.packed: tuple[Any, bytes] = (None, b"")
-        self.stillborn = 0
+        self.stillborn, self.looked = 0, 0.0
         self.workers: list[Worker] = []
         #: What a worker that is killed leaves there is removed with it.
         self.scratch = TemporaryDirectory(prefix="pacopt-", ignore_cleanup_errors=True)
@@ -189,15 +189,20 @@ class Pool:
         heard = [links[link] for link in wait(list(links), soon) if link in links]
         for worker in heard:
             self._hear(worker)
+        now = time.monotonic()
+        # Whose process ended has closed its connection, unless a child of its holds it open: who asks for that now and
+        # then asks often enough.
+        look = now > self.looked + PATIENCE
+        self.looked = now if look else self.looked
         for worker in list(self.workers):
-            late = self.limit is not None and worker.tasks and time.monotonic() - worker.since > self.limit
-            if worker.link.closed or worker.process.poll() is not None:
+            late = self.limit is not None and worker.tasks and now - worker.since > self.limit
+            if worker.link.closed or (look and worker.process.poll() is not None):
                 self._bury(worker)
             elif worker.ready and late and not worker.link.poll():
                 worker.end()
                 worker.tasks.popleft().answer = Answer(None, 0.0, LATE)
                 self._renew(worker)
-            elif not worker.ready and time.monotonic() - worker.since > START:
+            elif not worker.ready and now - worker.since > START:
                 raise self._unborn(f"One did not start within {START:g} seconds.")
 
     def _hear(self, worker: Worker) -> None:
