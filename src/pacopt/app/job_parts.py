@@ -82,7 +82,9 @@ class Prepared:
         parts = {part: getattr(self.split, part).fingerprint for part in ("prior", "train", "test")}
         data = {
             "the content of the instances": digest(parts),
-            "the content of shared": described(self.code.engine or self.code.problem)["fields"],
+            "the content of shared" if self.code.engine is None else "the solver": described(
+                self.code.engine or self.code.problem
+            )["fields"],
         }
         return {**self.job.top, **tables, **domain, **data, **self.sources}
 
