@@ -1,5 +1,6 @@
 """Workers that crash, hang, eat memory, shout, fork or are killed: the table is the one that is made without them."""
 
+import importlib
 import os
 import random
 import signal
@@ -270,3 +271,29 @@ def test_arrays_of_an_instance_cannot_be_changed_wherever_a_call_is_made():
     for options in ({}, {"workers": 2}):
         with pytest.raises(EngineError, match="ValueError: assignment destination is read-only"):
             box(writes, **options).table({"a": [0.5]}, vectors)
+
+
+def test_workers_that_are_kept_do_not_run_code_that_was_replaced(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = tmp_path / "replaced_solver.py"
+    for factor in (1.0, 2.0):
+        source.write_text(f"def solve(hyper, instance):\n    return {factor} * hyper['a']\n")
+        os.utime(source, (factor, factor))  # two versions within a second are told apart by this
+        module = importlib.import_module("replaced_solver")
+        module = importlib.reload(module)
+        table = box(module.solve, workers=1, limit=20.0).table({"a": [0.5]}, Instances({"number": np.arange(2.0)}))
+        assert table.losses.tolist() == [[0.5 * factor, 0.5 * factor]]
+
+
+def place(hyper, instance):
+    return float(Path("number").read_text())
+
+
+def test_workers_that_are_kept_do_not_stay_in_a_directory_that_was_left(tmp_path, monkeypatch):
+    for number in (1.0, 2.0):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "number").write_text(str(number))
+        monkeypatch.chdir(folder)
+        table = box(place, workers=1, limit=20.0).table({"a": [0.5]}, Instances({"number": np.arange(2.0)}))
+        assert table.losses.tolist() == [[number, number]]

@@ -187,8 +187,15 @@ class BlackBox(AbstractCellEngine):
                 places.append(call.place)
                 yield self.known(call.hyper), call.instance
 
-        settings = {"workers": self.workers, "limit": self.limit, "memory": self.memory, "executor": self.executor}
-        for answer in answers(self.function, sent(), **settings):  # type: ignore[arg-type]
+        found = answers(
+            self.function,
+            sent(),
+            workers=self.workers,
+            limit=self.limit,
+            memory=self.memory,
+            executor=self.executor,
+        )
+        for answer in found:
             place = places.popleft()
             result = Result() if answer.failure else self._timed(result_of(answer.value, place), answer.seconds)
             yield checked_run(self._kept(result, answer.failure), place)

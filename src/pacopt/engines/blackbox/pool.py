@@ -57,7 +57,8 @@ class Worker:
 
     def __init__(self, settings: tuple[Any, ...], scratch: str) -> None:
         self.tasks: deque[Task] = deque()
-        self.ready, self.since, self.known = False, time.monotonic(), None
+        self.ready, self.since = False, time.monotonic()
+        self.known: Mapping[str, Any] | None = None  # the last instance that it was sent
         self.link, theirs = Pipe()
         with theirs:
             code = f"import sys; sys.path[:] = {sys.path!r}; from pacopt.support.worker import serve"
@@ -125,8 +126,9 @@ class Pool:
                 return
             self._feed()
             self._listen()
-            while order and order[0].answer is not None:
-                yield order.popleft().answer  # type: ignore[misc]
+            while order and (answer := order[0].answer) is not None:
+                order.popleft()
+                yield answer
 
     def close(self) -> None:
         """End all processes, whatever they do."""
@@ -159,7 +161,7 @@ class Pool:
         if not worker.tasks:
             worker.since = time.monotonic()
         worker.tasks.append(task)
-        worker.known = task.instance  # type: ignore[assignment]
+        worker.known = task.instance
         with suppress(OSError):  # it is dead, and will be found so
             worker.link.send_bytes(message)
 

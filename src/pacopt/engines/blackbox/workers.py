@@ -1,6 +1,8 @@
 """Who makes the calls of a black box: processes of its own, or an executor of the user's. Answers come in order."""
 
 import atexit
+import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -16,6 +18,8 @@ from pacopt.support.worker import called
 
 #: A function, the number of workers, and the limits of time and memory.
 Settings = tuple[bytes, int, float | None, float | None]
+#: The function itself, these settings, the directory, the path of modules and the environment.
+Made = tuple[Callable[..., Any], Settings, str, tuple[str, ...], dict[str, str]]
 #: Workers wait so many seconds for the next table.
 IDLE = 10.0
 
@@ -34,19 +38,24 @@ def answers(
     if executor is not None:
         yield from _handed_on(blob, calls, executor)
         return
-    with borrowed((blob, workers, limit, memory)) as pool:
+    with borrowed(function, (blob, workers, limit, memory)) as pool:
         yield from pool.answers(calls)
 
 
-#: A pool that nobody uses, what it was made of, and who will close it.
-_idle: list[tuple[Settings, Pool, Timer]] = []
+#: A pool that nobody uses, what it was made of and where, and who will close it.
+_idle: list[tuple[Made, Pool, Timer]] = []
 _lock = Lock()
 
 
 @contextmanager
-def borrowed(settings: Settings) -> Iterator[Pool]:
-    """A pool for one table. It is kept for a while: a search makes many tables, and workers take time to start."""
-    pool = _taken(settings) or Pool(*settings)
+def borrowed(function: Callable[..., Any], settings: Settings) -> Iterator[Pool]:
+    """A pool for one table. It is kept for a while: a search makes many tables, and workers take time to start.
+
+    A function of a module that was loaded anew is another one, though it is packed as the same name; and so is one that
+    is called in another directory or environment.
+    """
+    made = (function, settings, os.getcwd(), tuple(sys.path), dict(os.environ))
+    pool = _taken(made) or Pool(*settings)
     try:
         yield pool
     except BaseException:
@@ -56,7 +65,7 @@ def borrowed(settings: Settings) -> Iterator[Pool]:
     timer.daemon = True
     with _lock:
         others = [_idle.pop() for _ in range(len(_idle))]
-        _idle.append((settings, pool, timer))
+        _idle.append((made, pool, timer))
     timer.start()
     _closed(others)
 
@@ -71,17 +80,17 @@ def close_idle() -> None:
 atexit.register(close_idle)
 
 
-def _taken(settings: Settings) -> Pool | None:
+def _taken(made: Made) -> Pool | None:
     with _lock:
         for entry in _idle:
-            if entry[0] == settings:
+            if entry[0][0] is made[0] and entry[0][1:] == made[1:]:
                 _idle.remove(entry)
                 entry[2].cancel()
                 return entry[1]
     return None
 
 
-def _closed(others: list[tuple[Settings, Pool, Timer]]) -> None:
+def _closed(others: list[tuple[Made, Pool, Timer]]) -> None:
     for _, pool, timer in others:
         timer.cancel()
         pool.close()
