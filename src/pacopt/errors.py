@@ -36,6 +36,10 @@ class EngineError(PacoptError):
     """An engine does not return what a table is made of."""
 
 
+class ResourceError(EngineError):
+    """A machine has no room, or starts no processes: no run is at fault, and another machine may do better."""
+
+
 class CandidatesError(PacoptError):
     """The candidates are not hyperparameters of this algorithm."""
 

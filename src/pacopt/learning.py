@@ -12,7 +12,7 @@ from pacopt.certifying import certify, check_request
 from pacopt.claims import AbstractClaim, claims_with, standard_claims
 from pacopt.design import check_target_ratio
 from pacopt.engines.base import AbstractEngine, Predicate
-from pacopt.engines.store import checked_checkpoint
+from pacopt.engines.cluster import supply
 from pacopt.errors import EngineError
 from pacopt.learned import Learned
 from pacopt.problems.base import AbstractProblem
@@ -55,6 +55,7 @@ def learn(
     dtype: npt.DTypeLike | None = None,
     seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
+    executor: Any = None,
     progress: StageProgress | bool | None = True,
 ) -> Learned:
     """Hyperparameters for this stream of problems, with a certificate for the next instance.
@@ -80,8 +81,9 @@ def learn(
     With `racing`, hopeless candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs
     of each instance are averaged; statements are then about a run with a fresh seed. Everything is determined by
     `seed`. In the directory `checkpoint` finished work is kept: the same call, made again after an interruption, goes
-    on where it stopped. On a terminal and in a notebook a bar shows how far it is, unless `progress` is False; a
-    function in its place is called with the name of a stage and its numbers of finished and of all runs.
+    on where it stopped. With an `executor`, the client of a Dask cluster, its workers make the same tables. On
+    a terminal and in a notebook a bar shows how far it is, unless `progress` is False; a function in its place is
+    called with the name of a stage and its numbers of finished and of all runs.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)
@@ -100,7 +102,7 @@ def learn(
     parts = parts if seeding is None else parts.drawn(root=seeding.root, replicates=seeding.replicates)
     averaged = checked_score(score, engine, target_ratio, truncation, success)
     made = claims_with(standard_claims(quantile_level=quantile_level, truncation=truncation), claims, budget)
-    with shown(progress) as told:
+    with shown(progress) as told, supply(checkpoint, executor) as store:
         course = Course(told)
         stages = Stages(
             engine=engine,
@@ -112,7 +114,7 @@ def learn(
             epsilon=1 - float(confidence),
             score=averaged,
             course=course,
-            store=checked_checkpoint(checkpoint),
+            store=store,
         )
         with course.stage("begin"):
             engine.seen(parts.train[:1])  # refuses what can be refused before anything runs
@@ -159,7 +161,7 @@ def learn(
         with course.stage("test"):
             rows = compared(table, design, deployed, standard.hyper)
             others = compared_with(stages.opponents, rows, engine)
-            test, curves = evaluated(stages.runner(design), rows, parts.test, others, design.score)
+            test, curves = evaluated(stages.runner(design), rows, parts.test, others, design.score, store)
         about = {
             **table.provenance,
             "confidence": float(confidence),

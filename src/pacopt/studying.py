@@ -47,6 +47,7 @@ def certify_study(
     replicates: int = 1,
     seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
+    executor: Any = None,
     progress: StageProgress | bool | None = True,
 ) -> Learned:
     """What `learn` returns, with the best trials of an Optuna study as the candidates.
@@ -94,6 +95,7 @@ def certify_study(
         replicates=replicates,
         seed=seed,
         checkpoint=checkpoint,
+        executor=executor,
         progress=progress,
     )
     return _noted(study, learned)

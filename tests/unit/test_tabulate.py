@@ -280,7 +280,8 @@ def test_finished_tiles_can_be_stored_and_skipped():
     generator.close()  # as Ctrl-C would
 
     again = pacopt.Tabulation.prepare(case.problem, algorithm, candidates, instances, steps=30)
-    rest = list(again.tiles(skip=[tile.first for tile in stored]))
+    kept = {tile.first for tile in stored}
+    rest = list(again.tiles([first for first in again.tiling if first not in kept]))
     assert len(rest) == len(again.tiling) - 2 > 2
     whole = pacopt.tabulate(case.problem, algorithm, candidates, instances, steps=30)
     np.testing.assert_array_equal(again.table(stored + rest).losses, whole.losses)

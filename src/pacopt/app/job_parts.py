@@ -1,8 +1,6 @@
 """What a job file names: the code, the data, and the two put together and run."""
 
-import hashlib
 import sys
-import sysconfig
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,10 +28,9 @@ from pacopt.scores import ALL as SCORES
 from pacopt.scores import AbstractScore, Digits, Effort, Ranged
 from pacopt.splits import Split
 from pacopt.support.arrays import digest
+from pacopt.support.own_code import file_hash, is_own, own_files
 from pacopt.support.progress import StageProgress
 
-#: Where Python's own modules are, and pacopt's.
-LIBRARY, HERE = sysconfig.get_path("stdlib"), Path(__file__).parent
 #: Keys of a job that `learn` knows by the same names.
 AS_THEY_ARE = (
     "budget",
@@ -184,21 +181,9 @@ def prepare_job(path: str | Path) -> Prepared:
     return Prepared(job, code, divided, prior or search, truncation, _sources())
 
 
-def _own(file: str) -> bool:
-    """Whether a file is the user's own code: it belongs neither to Python, nor to a package, nor to pacopt."""
-    path = Path(file)
-    foreign = {"site-packages", "dist-packages"} & {*path.parts} or path.is_relative_to(LIBRARY)
-    return not foreign and path.suffix == ".py" and path.is_file() and not path.is_relative_to(HERE)
-
-
 def _sources() -> dict[str, str]:
     """A hash of each file of the user's own code that is imported, by the name of its module."""
-    files = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()] if name != "__main__"}
-    return {
-        f"{name} ({Path(file).name})": hashlib.blake2b(Path(file).read_bytes(), digest_size=16).hexdigest()
-        for name, file in sorted(files.items())
-        if file and _own(file)
-    }
+    return {f"{name} ({Path(file).name})": file_hash(file) for name, file in own_files([*sys.modules]).items()}
 
 
 @contextmanager
@@ -209,7 +194,7 @@ def _own_failures(job: Job) -> Iterator[None]:
     except PacoptError:
         raise
     except (Exception, SystemExit) as error:
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _own(frame.filename)]
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_own(frame.filename)]
         if not frames:
             raise
         place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.engines.solution import Solution
-from pacopt.engines.store import Checkpoint
-from pacopt.engines.work import Progress
+from pacopt.engines.work import Progress, Tiles
 from pacopt.errors import EngineError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
@@ -83,9 +82,9 @@ class AbstractEngine(ABC):
         candidates: Candidates,
         instances: Instances,
         progress: Progress | None = None,
-        store: Checkpoint | None = None,
+        store: Tiles | None = None,
     ) -> LossTable:
-        """Every candidate on every instance; finished tiles are kept in the store, and taken from it."""
+        """Every candidate on every instance; tiles come from the store, if there is one."""
 
     @abstractmethod
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
@@ -126,7 +125,7 @@ class AbstractEngine(ABC):
         return True
 
     def curves(
-        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None
+        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Tiles | None = None
     ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]] | None:
         """The table, and the losses at some steps on the way; None for an engine that sees only where runs end."""
         return None

@@ -2,8 +2,8 @@
 
 import platform
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +22,7 @@ from pacopt.engines.ended import (
     words_of,
 )
 from pacopt.engines.solution import Solution
-from pacopt.engines.store import Checkpoint
-from pacopt.engines.work import Layout, Progress, Tile, collect, expanded
+from pacopt.engines.work import Layout, Progress, Tile, Tiles, collect, expanded
 from pacopt.errors import CandidatesError, EngineError, PacoptError, suggest
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
@@ -33,6 +32,8 @@ from pacopt.support.values import ONLY, value_of
 
 #: At least so many calls in a tile, so that a stored one is worth its file.
 CALLS = 64
+#: At most so many tiles in a table: each is a file, and a message of a cluster.
+TILES = 2**17
 
 
 class Call(NamedTuple):
@@ -84,7 +85,7 @@ class AbstractCellEngine(AbstractEngine):
         candidates: Candidates,
         instances: Instances,
         progress: Progress | None = None,
-        store: Checkpoint | None = None,
+        store: Tiles | None = None,
     ) -> LossTable:
         """Every candidate on every instance, one after the other."""
         work = self._work(candidates, instances)
@@ -141,6 +142,10 @@ class AbstractCellEngine(AbstractEngine):
     def known(self, hyper: Mapping[str, Any]) -> dict[str, Any]:
         """The hyperparameters without what is none of this space."""
         return {name: value for name, value in hyper.items() if name in self.space}
+
+    def sent(self) -> "AbstractCellEngine":
+        """This engine, ready to be pickled and used in a process of a cluster."""
+        return self
 
     def results(self, calls: Iterable[Call]) -> Iterator[Run]:
         """The runs of some calls, in order."""
@@ -209,8 +214,8 @@ class CellWork:
     @property
     def layout(self) -> Layout:
         """Strips of instances, with enough calls in each."""
-        rows = len(next(iter(self.candidates.values())))
-        return Layout(rows, len(self.instances), max(1, -(-CALLS // rows)))
+        rows, runs = len(next(iter(self.candidates.values()))), len(self.instances)
+        return Layout(rows, runs, max(1, -(-CALLS // rows), -(-runs // TILES)))
 
     @property
     def table_key(self) -> str:
@@ -222,10 +227,17 @@ class CellWork:
         """As the engine is."""
         return self.engine.repeatable
 
-    def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
+    def begin(self) -> None:
+        """Nothing is known of an instance before it runs."""
+
+    def sent(self) -> "CellWork":
+        """With its engine made ready for the way."""
+        return replace(self, engine=self.engine.sent())
+
+    def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
         """Tile after tile; an interrupt is noticed between two calls."""
-        layout, table_key, skipped = self.layout, self.table_key, set(skip)
-        firsts = [first for first in layout if first not in skipped]
+        layout, table_key = self.layout, self.table_key
+        firsts = [*layout] if firsts is None else firsts
         runs = self.engine.results(self.calls(firsts))
         for first in firsts:
             rows = [[next(runs) for _ in range(layout.rows)] for _ in range(layout.width(first))]
@@ -233,7 +245,7 @@ class CellWork:
         for _ in runs:  # to its end, so that workers are kept for the next table
             pass
 
-    def calls(self, firsts: list[int]) -> Iterator[Call]:
+    def calls(self, firsts: Sequence[int]) -> Iterator[Call]:
         """The calls of some tiles: all candidates on an instance, then on the next one."""
         layout = self.layout
         hypers = [{name: value_of(values, i) for name, values in self.candidates.items()} for i in range(layout.rows)]

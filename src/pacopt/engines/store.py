@@ -63,13 +63,14 @@ class Checkpoint:
                 stored.append(first)
                 yield tile
         if len(stored) < len(work.layout):
-            for tile in work.tiles(skip=stored):
+            known = {*stored}
+            for tile in work.tiles([first for first in work.layout if first not in known]):
                 _write(folder / f"{tile.first}.npz", tile)
                 yield tile
 
     def _compare(self, tile: Tile, work: Work) -> None:
         """Refuse stored tiles if one of them does not come out the same when it is run again."""
-        (again,) = work.tiles(skip=[first for first in work.layout if first != tile.first])
+        (again,) = work.tiles([tile.first])
         by_chance = _ended_by_chance(tile) | _ended_by_chance(again)
         if not (np.array_equal(tile.start, again.start, equal_nan=True) and _same(tile, again, ~by_chance)):
             raise StorageError(

@@ -1,6 +1,6 @@
 """A table as work to be done, tile by tile, whoever does it: what a tile holds, and how tiles become a table."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -36,7 +36,12 @@ class Tile:
 
 
 class Work(Protocol):
-    """A table that is made tile by tile: what stores of finished tiles need to know of it."""
+    """A table that is made tile by tile: what is asked of it by whoever stores tiles, or makes them elsewhere."""
+
+    @property
+    def instances(self) -> Instances:
+        """One instance for each run."""
+        ...
 
     @property
     def table_key(self) -> str:
@@ -53,8 +58,28 @@ class Work(Protocol):
         """Whether a tile that is made again is the same."""
         ...
 
-    def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
-        """The finished tiles, in order, but those whose first run is in `skip`."""
+    def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
+        """The finished tiles that start at these runs, in this order; all of them if nothing is said."""
+        ...
+
+    def begin(self) -> None:
+        """Refuse instances that can be refused before anything long starts."""
+        ...
+
+    def sent(self) -> "Work":
+        """The same work, ready to be pickled and done in another process."""
+        ...
+
+
+class Tiles(Protocol):
+    """Where tiles come from: a store that keeps them, a cluster that makes them."""
+
+    def tiles(self, work: Work) -> Iterator[Tile]:
+        """All tiles of a table, in any order."""
+        ...
+
+    def begin(self, belongs: Mapping[str, str]) -> None:
+        """Say to what tables will belong; refused if that is not what was begun there."""
         ...
 
 
@@ -168,6 +193,6 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
             f"{np.sum(~finished)} instances are in none of the tiles (first: {np.argmin(finished)}).",
             "A table is put together from all of its tiles.",
             "",
-            "Run the missing ones: tiles(skip=[tile.first for tile in stored]).",
+            "Run the missing ones: tiles([first, ...]).",
         )
     return Collected(losses, start, success, clamped, times, failures)

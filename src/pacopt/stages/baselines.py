@@ -10,7 +10,7 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines.base import AbstractEngine, Standard
 from pacopt.engines.description import described
 from pacopt.engines.ended import failures_of
-from pacopt.engines.store import Checkpoint
+from pacopt.engines.work import Tiles
 from pacopt.errors import DesignError
 from pacopt.instances import Instances
 from pacopt.scores import AbstractScore
@@ -63,7 +63,7 @@ class Opponent(NamedTuple):
         }
 
     def losses(
-        self, score: AbstractScore, instances: Instances, store: Checkpoint | None = None
+        self, score: AbstractScore, instances: Instances, store: Tiles | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """What its runs on these instances come to, infinite for one that failed; and how they failed."""
         candidates = {name: np.asarray([value]) for name, value in self.hyper.items()}

@@ -9,6 +9,7 @@ import numpy as np
 from pacopt.comparison import Curves, recorded_steps
 from pacopt.design import Design
 from pacopt.engines.base import AbstractEngine
+from pacopt.engines.work import Tiles
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -54,6 +55,7 @@ def evaluated(
     test: Instances,
     others: Sequence[Opponent] = (),
     score: AbstractScore | None = None,
+    store: Tiles | None = None,
 ) -> tuple[LossTable | None, Curves | None]:
     """Each row on the test split, and its losses on the way, where the engine sees them; nothing without a split.
 
@@ -64,9 +66,9 @@ def evaluated(
     candidates = _side_by_side(rows.values())
     at = recorded_steps(engine.steps or 0)
     with named("test"):
-        found = engine.curves(candidates, test, at)
-        table, losses = (engine.table(candidates, test), None) if found is None else found
-        beside = {each.name: each.losses(score or Ratio(), test)[0] for each in others}
+        found = engine.curves(candidates, test, at, store)
+        table, losses = (engine.table(candidates, test, None, store), None) if found is None else found
+        beside = {each.name: each.losses(score or Ratio(), test, store)[0] for each in others}
     about: dict[str, Any] = {"rows": list(rows), "baselines": {each.name: each.described() for each in others}}
     about |= usual_of(engine)
     table = replace(table, provenance={**table.provenance, **about}, baselines=beside)

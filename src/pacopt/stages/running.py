@@ -15,7 +15,7 @@ from pacopt.design import Design, Seeding
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.description import identity
 from pacopt.engines.racing import race
-from pacopt.engines.store import Checkpoint
+from pacopt.engines.work import Tiles
 from pacopt.errors import DesignError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
@@ -50,7 +50,7 @@ class Stages:
     score: AbstractScore = field(default_factory=Ratio)
     course: Course = field(default_factory=Course)
     opponents: tuple[Opponent, ...] = ()
-    store: Checkpoint | None = None
+    store: Tiles | None = None
 
     def against(self, opponents: tuple[Opponent, ...]) -> "Stages":
         """With claims of a gain over these baselines, if there are any."""

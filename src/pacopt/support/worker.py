@@ -1,5 +1,6 @@
 """What runs inside of a worker process: one call after the other, whatever they do. Nothing heavy is imported here."""
 
+import errno
 import os
 import pickle
 import select
@@ -11,7 +12,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from pacopt.errors import PacoptError
+from pacopt.errors import PacoptError, ResourceError
 
 #: A failure that begins so is one of the worker, and not of a run.
 UNPACKED, UNSENT = "could not be loaded", "came to something that cannot be sent back"
@@ -20,6 +21,8 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 #: So many seconds after the time limit a worker ends by itself, if nobody is left to end it.
 GRACE = 10.0
 GIBIBYTE = 2**30
+#: What the system says where a disk, or one's share of it, is full.
+FULL = {errno.ENOSPC, errno.EDQUOT}
 #: The functions that this process has unpacked, by the bytes that they came in; or why they could not be.
 _KNOWN: dict[bytes, Callable[..., Any] | str] = {}
 #: A value, the seconds that it took, and in which way the call failed, if it did.
@@ -36,12 +39,27 @@ def attempt(function: Callable[..., Any], hyper: Any, instance: Any) -> Ended:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # of Rust, of asyncio, of sys.exit
+        refuse_full(error)
         return None, time.perf_counter() - begun, _message(error)
     finally:
         seconds = time.perf_counter() - begun
         if place is not None and _here() != place:
             os.chdir(place)
     return value, seconds, ""
+
+
+def refuse_full(error: BaseException | None) -> None:
+    """Raise what says that the disk is full, if an error, or what it came from, is that: no run is at fault then."""
+    cause = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in FULL:
+            raise ResourceError(
+                f"The disk is full on {os.uname().nodename}: {cause}.",
+                "Runs that write files need room for them.",
+                "A run that fails for the lack of it says nothing of its solver.",
+                "Make room and start again; with a checkpoint, what is finished is kept.",
+            ) from error
+        cause = cause.__cause__ or cause.__context__
 
 
 def _message(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from pacopt.engines.blackbox.result import Result, result_of
 from pacopt.engines.blackbox.workers import answers
 from pacopt.engines.cellwise import AbstractCellEngine, Call
 from pacopt.engines.ended import LATE, Run, checked_run
+from pacopt.engines.packing import Packed, packed
 from pacopt.engines.solution import Solution
 from pacopt.errors import EngineError
 from pacopt.instances import Instances
@@ -54,7 +55,7 @@ class BlackBox(AbstractCellEngine):
            [66., 66.]])
     """
 
-    function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+    function: Any
     domain: Domain
     defaults: Mapping[str, Any] | None
     measured: Metric | None
@@ -166,6 +167,10 @@ class BlackBox(AbstractCellEngine):
         """The same runs, of which the iterations to a part of the start are counted, by their curves."""
         return self._with(goal=target, cap=steps, counted=None)
 
+    def sent(self) -> "BlackBox":
+        """The same runs, each made by a worker of whoever is sent this: a call may crash or hang, and he goes on."""
+        return self._with(function=packed(self.function, "The function"), workers=1, executor=None)
+
     def recording(self, targets: tuple[float, ...]) -> "BlackBox":
         """The same runs, with the first iterations at or below these parts of their start."""
         return self._with(targets=targets)
@@ -177,7 +182,8 @@ class BlackBox(AbstractCellEngine):
 
     def results(self, calls: Iterable[Call]) -> Iterator[Run]:
         """The runs of some calls, in order: one after the other here, or side by side in workers."""
-        if self.workers == 1 and self.repeatable and not (self.limit or self.memory or self.executor):
+        here = self.workers == 1 and self.repeatable and not isinstance(self.function, Packed)
+        if here and not (self.limit or self.memory or self.executor):
             yield from super().results(calls)
             return
         places: deque[str] = deque()

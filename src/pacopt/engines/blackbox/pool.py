@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from pacopt.engines.ended import DIED, LATE
-from pacopt.errors import EngineError, PacoptError
+from pacopt.errors import EngineError, PacoptError, ResourceError
 from pacopt.support.interrupts import heed
 from pacopt.support.worker import ONE_THREAD, UNPACKED, UNSENT
 
@@ -28,6 +28,8 @@ AHEAD = 256
 DEPTH, SMALL = 2, 32_000
 #: How often a wait is interrupted to look around; how long a worker may take to start, and to end; in seconds.
 PATIENCE, START, FAREWELL = 0.2, 120.0, 10.0
+#: Between two looks around there are never so many seconds, unless this process was paused.
+ASLEEP = 5.0
 #: A call whose process dies so often has failed; after the first time it is made while nothing else runs.
 DEATHS = 3
 #: So many workers in a row may be killed before they are ready, for each that there should be.
@@ -104,7 +106,7 @@ class Pool:
         self.waiting: deque[Task] = deque()
         self.alone: deque[Task] = deque()
         self.packed: tuple[Any, bytes] = (None, b"")
-        self.stillborn, self.looked = 0, 0.0
+        self.stillborn, self.looked, self.awake = 0, 0.0, time.monotonic()
         self.workers: list[Worker] = []
         #: What a worker that is killed leaves there is removed with it.
         self.scratch = TemporaryDirectory(prefix="pacopt-", ignore_cleanup_errors=True)
@@ -191,7 +193,7 @@ class Pool:
         heard = [links[link] for link in wait(list(links), soon) if link in links]
         for worker in heard:
             self._hear(worker)
-        now = time.monotonic()
+        now = self._awake()
         # Whose process ended has closed its connection, unless a child of its holds it open: who asks for that now and
         # then asks often enough.
         look = now > self.looked + PATIENCE
@@ -206,6 +208,15 @@ class Pool:
                 self._renew(worker)
             elif not worker.ready and now - worker.since > START:
                 raise self._unborn(f"One did not start within {START:g} seconds.")
+
+    def _awake(self) -> float:
+        """The time. Who slept counts that against no worker, which may have slept as well: machines are paused."""
+        now = time.monotonic()
+        if now - self.awake > ASLEEP:
+            for worker in self.workers:
+                worker.since += now - self.awake
+        self.awake = now
+        return now
 
     def _hear(self, worker: Worker) -> None:
         """Take what a worker sent; if its end is closed, so is ours."""
@@ -245,8 +256,8 @@ class Pool:
         self.waiting.extendleft(reversed(worker.tasks))
         self.workers[self.workers.index(worker)] = Worker(self.settings, self.scratch.name)
 
-    def _unborn(self, what: str) -> EngineError:
-        return EngineError(
+    def _unborn(self, what: str) -> ResourceError:
+        return ResourceError(
             f"No worker starts. {what}",
             "A worker loads the function and waits for calls.",
             "The memory may be full, or something that the function imports ends the process.",

@@ -12,20 +12,23 @@ from threading import Lock, Timer
 from typing import Any
 
 from pacopt.engines.blackbox.pool import AHEAD, PATIENCE, Answer, Pool, understood
+from pacopt.engines.packing import Packed, packed
 from pacopt.errors import EngineError, PacoptError
 from pacopt.support.interrupts import heed
 from pacopt.support.worker import called
 
-#: A function, the number of workers, and the limits of time and memory.
+#: A function as one has it, or as it came from elsewhere.
+Function = Callable[..., Any] | Packed
+#: The packed function, the number of workers, and the limits of time and memory.
 Settings = tuple[bytes, int, float | None, float | None]
 #: The function itself, these settings, the directory, the path of modules and the environment.
-Made = tuple[Callable[..., Any], Settings, str, tuple[str, ...], dict[str, str]]
+Made = tuple[Function, Settings, str, tuple[str, ...], dict[str, str]]
 #: Workers wait so many seconds for the next table.
 IDLE = 10.0
 
 
 def answers(
-    function: Callable[..., Any],
+    function: Function,
     calls: Iterable[tuple[Any, Any]],
     *,
     workers: int,
@@ -34,7 +37,7 @@ def answers(
     executor: Executor | None = None,
 ) -> Iterator[Answer]:
     """An answer for each call, in order; calls are taken as they are needed, and not all at once."""
-    blob = _packed(function)
+    blob = packed(function, "The function").content
     if executor is not None:
         yield from _handed_on(blob, calls, executor)
         return
@@ -48,7 +51,7 @@ _lock = Lock()
 
 
 @contextmanager
-def borrowed(function: Callable[..., Any], settings: Settings) -> Iterator[Pool]:
+def borrowed(function: Function, settings: Settings) -> Iterator[Pool]:
     """A pool for one table. It is kept for a while: a search makes many tables, and workers take time to start.
 
     A function of a module that was loaded anew is another one, though it is packed as the same name; and so is one that
@@ -61,20 +64,21 @@ def borrowed(function: Callable[..., Any], settings: Settings) -> Iterator[Pool]
     except BaseException:
         pool.close()
         raise
-    timer = Timer(IDLE, close_idle)
+    timer = Timer(IDLE, close_idle, [pool])
     timer.daemon = True
     with _lock:
-        others = [_idle.pop() for _ in range(len(_idle))]
-        _idle.append((made, pool, timer))
+        others = [entry for entry in _idle if not _same(entry[0], made)]
+        _idle[:] = [entry for entry in _idle if entry not in others] + [(made, pool, timer)]
     timer.start()
     _closed(others)
 
 
-def close_idle() -> None:
-    """End the processes that wait for the next table."""
+def close_idle(only: Pool | None = None) -> None:
+    """End the processes that wait for the next table, or one pool of them."""
     with _lock:
-        others = [_idle.pop() for _ in range(len(_idle))]
-    _closed(others)
+        ended = [entry for entry in _idle if only is None or entry[1] is only]
+        _idle[:] = [entry for entry in _idle if entry not in ended]
+    _closed(ended)
 
 
 atexit.register(close_idle)
@@ -83,11 +87,17 @@ atexit.register(close_idle)
 def _taken(made: Made) -> Pool | None:
     with _lock:
         for entry in _idle:
-            if entry[0][0] is made[0] and entry[0][1:] == made[1:]:
+            if _same(entry[0], made):
                 _idle.remove(entry)
                 entry[2].cancel()
                 return entry[1]
     return None
+
+
+def _same(one: Made, other: Made) -> bool:
+    """Whether a pool will do; a function that came packed is the same if its bytes are."""
+    function = one[0] is other[0] or (isinstance(one[0], Packed) and one[0] == other[0])
+    return function and one[1:] == other[1:]
 
 
 def _closed(others: list[tuple[Made, Pool, Timer]]) -> None:
@@ -148,25 +158,3 @@ def _unmade(error: Exception) -> EngineError:
         "",
         "Return numbers in a pacopt.Result, and import what the function needs inside of it.",
     )
-
-
-def _packed(function: Callable[..., Any]) -> bytes:
-    try:
-        import cloudpickle  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise EngineError(
-            "Workers need the package cloudpickle, which is not here.",
-            "It is in the extra [workers].",
-            "",
-            'pip install "pacopt[workers]"',
-        ) from error
-    try:
-        packed: bytes = cloudpickle.dumps(function)
-    except Exception as error:
-        raise EngineError(
-            f"The function cannot be sent to a worker: {type(error).__name__}: {error}.",
-            "It is pickled, with everything that it refers to.",
-            "Open files, locks and compiled models cannot be.",
-            "Make them inside of the function, or put it into a module that workers can import.",
-        ) from error
-    return packed

@@ -12,7 +12,6 @@ from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, Abs
 from pacopt.engines.base import AbstractEngine, Candidates, Metric, Predicate, Standard
 from pacopt.engines.description import candidates_hash, stored
 from pacopt.engines.solution import Solution
-from pacopt.engines.store import Checkpoint
 from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.checks import checked_candidates
 from pacopt.engines.traced.metrics import metric_of
@@ -22,7 +21,7 @@ from pacopt.engines.traced.reading import as_seen
 from pacopt.engines.traced.solving import solve
 from pacopt.engines.traced.standard import standard_of
 from pacopt.engines.traced.tabulation import Tabulation, traced_values
-from pacopt.engines.work import Progress, collect
+from pacopt.engines.work import Progress, Tiles, collect
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
@@ -113,13 +112,13 @@ class Traced(AbstractEngine):
         candidates: Candidates,
         instances: Instances,
         progress: Progress | None = None,
-        store: Checkpoint | None = None,
+        store: Tiles | None = None,
     ) -> LossTable:
         """Every candidate on every instance."""
         return self._run(candidates, instances, None, progress, store)[0]
 
     def curves(
-        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None
+        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Tiles | None = None
     ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]] | None:
         """The table, and the losses at some steps on the way, of which the last one is the end; not if runs stop."""
         ranged = self.metric is not None and self.metric.largest is not None
@@ -127,7 +126,7 @@ class Traced(AbstractEngine):
 
     @heeded()
     def recorded(
-        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Checkpoint | None = None
+        self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Tiles | None = None
     ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]]:
         """The table, and what it holds of runs at some steps on the way."""
         return self._run(candidates, instances, tuple(at), None, store)
@@ -185,7 +184,7 @@ class Traced(AbstractEngine):
         instances: Instances,
         at: tuple[int, ...] | None,
         progress: Progress | None,
-        store: Checkpoint | None,
+        store: Tiles | None,
     ) -> tuple[LossTable, np.ndarray]:
         parts = list(self._parts(candidates, instances, at))
         cells, done, found = sum(work.layout.rows * work.layout.runs for _, work in parts), 0, []

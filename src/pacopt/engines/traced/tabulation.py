@@ -2,8 +2,8 @@
 
 import dataclasses
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -50,8 +50,8 @@ class Tabulation:
     >>> candidates = {"step_size": [1e-4, 2e-4]}
     >>> work = Tabulation.prepare(law.problem, GradientDescent(), candidates, law.sample(6, seed=0), steps=3)
     >>> stored = list(work.tiles())  # on disk, say
-    >>> list(work.tiles(skip=[tile.first for tile in stored]))
-    []
+    >>> lost = stored.pop(0)
+    >>> stored += work.tiles([lost.first])
     >>> work.table(stored).shape
     (2, 6)
     """
@@ -64,6 +64,8 @@ class Tabulation:
     dtype: np.dtype[Any]
     tiling: Tiling
     provenance: Mapping[str, Any]
+    #: Start losses as the problem has them and above a known minimum, of some instances each.
+    starts: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, init=False, repr=False)
 
     @staticmethod
     def prepare(
@@ -129,13 +131,21 @@ class Tabulation:
         """A hash of everything that determines the tiles; equal jobs can share them."""
         return digest([self.provenance, dataclasses.asdict(self.tiling)])
 
-    def tiles(self, skip: Collection[int] = ()) -> Iterator[Tile]:
-        """The finished tiles, in order, but those whose first instance is in `skip`; few are under way at a time.
+    def sent(self) -> "Tabulation":
+        """As it is."""
+        return replace(self)
 
-        All start losses come first, so that an instance without a usable one is named before anything long starts.
+    def begin(self) -> None:
+        """Name an instance without a usable start loss before anything long starts."""
+        self._start_losses(np.arange(self.tiling.columns))
+
+    def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
+        """The finished tiles that start at these instances, in order; few are under way at a time.
+
+        Their start losses come first, so that an instance without a usable one is named before anything long starts.
         """
-        table_key, devices, skipped = self.table_key, jax.local_devices(), set(skip)
-        firsts = [first for first in self.tiling if first not in skipped]
+        table_key, devices = self.table_key, jax.local_devices()
+        firsts = [*self.tiling] if firsts is None else firsts
         # A block that reaches past the end repeats the last candidate: one shape, one compilation.
         rows = np.minimum(np.arange(self.tiling.blocks * self.tiling.block), self.tiling.rows - 1)
         rows = rows.reshape(self.tiling.blocks, self.tiling.block)
@@ -143,8 +153,8 @@ class Tabulation:
         arrays, rest = divided(self.cell)
         with precision(self.dtype):
             shared = [jax.device_put((arrays, hypers), device) for device in devices]
-            raw, start = self._start_losses(rest, shared[0][0])
-        refuse_bad_losses(np.zeros((1, len(start))), start)
+        for first in firsts:
+            self._start_losses(self._columns(first, self.tiling.span))
         compiled = threading.Event()
 
         def explained(first: int, position: int) -> Tile:
@@ -158,8 +168,10 @@ class Tabulation:
             lane = position % len(devices)
             try:
                 with precision(self.dtype):
-                    columns = self._columns(first, self.tiling.span).reshape(self.tiling.groups, self.tiling.lanes)
-                    batches = jax.device_put((self._batch(columns), raw[columns], self.seeds[columns]), devices[lane])
+                    columns = self._columns(first, self.tiling.span)
+                    raw, start = self._start_losses(columns)
+                    columns, raw = (each.reshape(self.tiling.groups, self.tiling.lanes) for each in (columns, raw))
+                    batches = jax.device_put((self._batch(columns), raw, self.seeds[columns]), devices[lane])
                     result = _run_tile(rest, *shared[lane], *batches)
             finally:
                 compiled.set()
@@ -167,16 +179,31 @@ class Tabulation:
 
         return ordered_results(explained, firsts, workers=max(len(devices), cores()))
 
-    def _start_losses(self, rest: Any, arrays: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The start losses of all instances, as the problem has them and above a known minimum."""
+    def _start_losses(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The start losses of instances that follow each other, as the problem has them and above a known minimum.
+
+        They are computed for parts of the table whose size does not depend on who asks, and kept.
+        """
         count = self.tiling.columns
         size = -(-count // max(1, -(-count * self.tiling.instance_bytes // TILE_BYTES)))
-        with errors_explained("at the starts of the instances", "Leave out instances on which it fails."):
-            parts = [
-                _run_starts(rest, arrays, self._batch(self._columns(first, size))) for first in range(0, count, size)
-            ]
-            raw, start = (np.concatenate([np.asarray(part[k]) for part in parts])[:count] for k in (0, 1))
-        return raw, start.astype(np.float64)
+        parts = range(columns[0] // size, columns[-1] // size + 1)
+        for part in parts:
+            if part not in self.starts:
+                self.starts[part] = self._started(part * size, size)
+        raw, start = (np.concatenate([self.starts[part][k] for part in parts]) for k in (0, 1))
+        return raw[columns - parts[0] * size], start[columns - parts[0] * size]
+
+    def _started(self, first: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+        arrays, rest = divided(self.cell)
+        with (
+            precision(self.dtype),
+            errors_explained("at the starts of the instances", "Leave out instances on which it fails."),
+        ):
+            found = _run_starts(rest, arrays, self._batch(self._columns(first, size)))
+            raw, start = (np.asarray(each)[: self.tiling.columns - first] for each in found)
+        start = start.astype(np.float64)
+        refuse_bad_losses(np.zeros((1, len(start))), start, first_instance=first)
+        return raw, start
 
     def table(self, tiles: Iterable[Tile], progress: Progress | None = None) -> LossTable:
         """The losses after the last step as a `LossTable`."""
@@ -216,7 +243,7 @@ class Tabulation:
             whole: np.ndarray = by_candidate.reshape(rows, columns, *array.shape[4:])
             return whole[: self.tiling.rows, :width]
 
-        losses, start = cut(outcome.losses).astype(np.float64), start[first : first + width]
+        losses, start = cut(outcome.losses).astype(np.float64), start[:width]
         for step in range(losses.shape[2]):
             refuse_bad_losses(losses[:, :, step], start, first_instance=first)
         success = None if self.cell.predicate is None else cut(outcome.success)

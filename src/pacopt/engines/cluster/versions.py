@@ -1,0 +1,74 @@
+"""What code a process has: versions of packages, and hashes of pacopt's files and of the user's own."""
+
+import platform
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from importlib import metadata
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from pacopt._version import __version__
+from pacopt.engines.description import hashed
+from pacopt.support.own_code import HERE, file_hash, own_files, reached
+
+#: What every table depends on.
+ALWAYS = ("numpy", "scipy")
+#: What one in JAX depends on.
+OF_JAX = ("equinox", "jax", "jaxlib")
+
+
+class Names(NamedTuple):
+    """What is looked at: packages that are installed, and modules of the user's own."""
+
+    packages: tuple[str, ...]
+    modules: tuple[str, ...]
+
+
+def names_of(modules: Iterable[str]) -> Names:
+    """What code depends on that refers to these modules."""
+    found = reached(modules)
+    own = {name for name in own_files(found) if _file(name)}
+    tops = {name.partition(".")[0] for name in found}
+    packages = {package for top in tops for package in _installed().get(top, [])}
+    packages |= {*ALWAYS, *(OF_JAX if "jax" in tops else ())}
+    return Names(tuple(sorted(packages - {"pacopt"})), tuple(sorted(own)))
+
+
+@cache
+def _installed() -> Mapping[str, list[str]]:
+    """The packages that modules come from."""
+    return metadata.packages_distributions()
+
+
+@lru_cache(maxsize=16)
+def versions(names: Names) -> Mapping[str, str]:
+    """The versions that this process has of all that."""
+    found = {"Python": platform.python_version(), "pacopt": f"{__version__} ({_pacopt()})"}
+    return found | {name: _version(name) for name in names.packages} | {name: _hash(name) for name in names.modules}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _hash(module: str) -> str:
+    """By where Python would find it; nothing is imported but the packages around it."""
+    file = _file(module)
+    return f"with the hash {file_hash(file)[:12]}" if file else "not found"
+
+
+def _file(module: str) -> str | None:
+    try:
+        spec = find_spec(module)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    return spec.origin if spec is not None and spec.has_location else None
+
+
+def _pacopt() -> str:
+    """A hash of pacopt's files: between two releases there are many versions of one number."""
+    files = sorted(HERE.rglob("*.py"))
+    return hashed(b"".join(str(file.relative_to(HERE)).encode() + file.read_bytes() for file in files))[:12]

@@ -1,0 +1,53 @@
+"""What is sent to another process: pickled with the code that the other side may lack, and knowing its modules."""
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from pacopt.errors import EngineError
+from pacopt.support.own_code import module_of
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A value as bytes, and the names of the modules that have to be there when it is unpacked."""
+
+    content: bytes
+    modules: frozenset[str]
+
+
+def packed(value: Any, what: str) -> Packed:
+    """A value, packed; as it is if it was packed before."""
+    if isinstance(value, Packed):
+        return value
+    try:
+        import cloudpickle  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise EngineError(
+            "Workers need the package cloudpickle, which is not here.",
+            "It is in the extra [workers].",
+            "",
+            'pip install "pacopt[workers]"',
+        ) from error
+
+    class Packer(cloudpickle.Pickler):  # type: ignore[misc]
+        """Notes the modules of everything that goes by."""
+
+        def persistent_id(self, part: Any) -> None:
+            if isinstance(part, Packed):
+                modules.update(part.modules)
+            elif name := module_of(part):
+                modules.add(name)
+
+    modules: set[str] = set()
+    content = io.BytesIO()
+    try:
+        Packer(content).dump(value)
+    except Exception as error:
+        raise EngineError(
+            f"{what} cannot be sent to a worker: {type(error).__name__}: {error}.",
+            "It is pickled, with everything that it refers to.",
+            "Open files, locks and compiled models cannot be.",
+            "Make them inside of a function, or put it into a module that workers can import.",
+        ) from error
+    return Packed(content.getvalue(), frozenset(modules))
