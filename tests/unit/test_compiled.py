@@ -74,7 +74,7 @@ def test_a_place_that_is_no_directory_is_not_used(place):
 def test_another_processor_has_another_place_and_an_unknown_one_has_none(place, tmp_path, monkeypatch):
     other = tmp_path / "cpuinfo"
     other.write_text("model : 7\nflags : sse2 avx\n")
-    monkeypatch.setattr(compiled, "PROCESSOR", other)
+    monkeypatch.setattr("pacopt.support.machine.PROCESSOR", other)
     assert compiled.kept_at() not in (None, place)
     other.write_text("")
     assert compiled.kept_at() is None

@@ -88,6 +88,10 @@ def learn(
     ] = None,
     init: Annotated[bool, typer.Option("--init", help="Write an example that runs, with comments.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Make tables on a Dask cluster: tcp://host:8786, or a scheduler file.", metavar="CLUSTER"),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -103,11 +107,13 @@ def learn(
         output.document({"files": files})
         return
     with output.busy() as progress:
+        from pacopt.app.clusters import connected
         from pacopt.app.compiled import keep_compiled
         from pacopt.app.job_run import run_job
 
         keep_compiled()
-        learned, saved = run_job(job, out, output, progress, resume=resume)
+        with connected(dask) as cluster:
+            learned, saved = run_job(job, out, output, progress, resume=resume, executor=cluster)
     output.say(*learned_view(learned, saved), f"Check it:  pacopt verify {saved}")
     output.document(learned_document(learned, saved))
     if not (learned.certificate.attained and learned.certificate.ever_succeeded):

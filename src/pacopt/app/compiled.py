@@ -11,13 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pacopt.support.machine import caches
+from pacopt.support.machine import caches, processor
 
 #: What a user sets to decide on this; then nothing is decided here.
 DECIDED = ("JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE")
 #: Bytes beyond which everything kept is thrown away, to begin anew.
 MOST = 2**28
-PROCESSOR = Path("/proc/cpuinfo")
 
 
 def keep_compiled() -> None:
@@ -42,13 +41,8 @@ def keep_compiled() -> None:
 
 def kept_at() -> Path | None:
     """Where code for this very processor and this version of JAX is kept; None if nobody knows the processor."""
-    try:
-        lines = PROCESSOR.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    kinds = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part")
-    known = sorted({line for line in lines if line.split(":")[0].strip() in kinds})
-    text = "\n".join([*known, platform.machine(), version("jax"), version("jaxlib")])
+    known = processor()
+    text = "\n".join([known, platform.machine(), version("jax"), version("jaxlib")])
     return caches() / f"compiled-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}" if known else None
 
 

@@ -85,7 +85,9 @@ class Prepared:
         }
         return {**self.job.top, **tables, **domain, **data, **self.sources}
 
-    def learn(self, *, checkpoint: Path | None = None, progress: StageProgress | bool = False) -> Learned:
+    def learn(
+        self, *, checkpoint: Path | None = None, executor: Any = None, progress: StageProgress | bool = False
+    ) -> Learned:
         """Run the job; the result remembers the file that asked for it."""
         top = self.job.top
         with _own_failures(self.job):
@@ -99,6 +101,7 @@ class Prepared:
                 baseline=None if top["baseline"] == "none" else top["baseline"],
                 truncation=self.truncation,
                 checkpoint=checkpoint,
+                executor=executor,
                 progress=progress,
             )
         about = {"text": self.job.text, "sources": dict(self.sources), "belongs": digest(self.fingerprints)}

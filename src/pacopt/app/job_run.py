@@ -1,6 +1,7 @@
 """A job from its file to a saved run: begun, gone on with, or found finished."""
 
 from pathlib import Path
+from typing import Any
 
 from pacopt.app.console import Output
 from pacopt.app.job_parts import Prepared, prepare_job
@@ -13,9 +14,9 @@ from pacopt.support.progress import StageProgress
 
 
 def run_job(
-    job: Path, out: Path | None, output: Output, progress: StageProgress, *, resume: bool
+    job: Path, out: Path | None, output: Output, progress: StageProgress, *, resume: bool, executor: Any = None
 ) -> tuple[Learned, Path]:
-    """What was learned, and where it is saved.
+    """What was learned, and where it is saved; tables are made by the executor, if there is one.
 
     With `resume` an interrupted run is gone on with; one that is saved already only gets its report, if it lacks one;
     and where nothing was begun, it begins: whoever repeats a command until it succeeds need not know how far it came.
@@ -31,7 +32,7 @@ def run_job(
     if not resume:
         for other in left:
             output.log(f"Note: {other.unfinished} is left from an interrupted run; --resume would go on with it.")
-    return _learned(prepared, job, out, output, progress, resume=resume)
+    return _learned(prepared, job, out, output, progress, resume=resume, executor=executor)
 
 
 def _finished(saved: Path, output: Output, progress: StageProgress) -> Learned:
@@ -47,7 +48,14 @@ def _finished(saved: Path, output: Output, progress: StageProgress) -> Learned:
 
 
 def _learned(
-    prepared: Prepared, job: Path, out: Path, output: Output, progress: StageProgress, *, resume: bool
+    prepared: Prepared,
+    job: Path,
+    out: Path,
+    output: Output,
+    progress: StageProgress,
+    *,
+    resume: bool,
+    executor: Any,
 ) -> tuple[Learned, Path]:
     place = (resumed_place if resume else new_place)(out, prepared.fingerprints)
     with last_words(lambda: place.left_behind(job)):
@@ -56,7 +64,7 @@ def _learned(
         elif resume:
             output.log("No tile was finished yet: starting.")
         try:
-            learned = prepared.learn(checkpoint=place.tiles, progress=progress)
+            learned = prepared.learn(checkpoint=place.tiles, executor=executor, progress=progress)
             progress("save", 0, 1)
             saved = learned.save(place.run)
             learned = learned.beside(saved)  # as it was saved

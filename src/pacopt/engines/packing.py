@@ -30,7 +30,7 @@ def packed(value: Any, what: str) -> Packed:
             'pip install "pacopt[workers]"',
         ) from error
 
-    class Packer(cloudpickle.Pickler):  # type: ignore[misc]
+    class Packer(cloudpickle.Pickler):
         """Notes the modules of everything that goes by."""
 
         def persistent_id(self, part: Any) -> None:

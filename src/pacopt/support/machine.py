@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+#: Where Linux says what its processors are.
+PROCESSOR = Path("/proc/cpuinfo")
+
 
 def cores() -> int:
     """The number of cores this process may run on."""
@@ -13,3 +16,13 @@ def cores() -> int:
 def caches() -> Path:
     """Where pacopt keeps what it can make again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pacopt"
+
+
+def processor() -> str:
+    """What kind of processor this is, as far as the system tells: compilers make other code for another one."""
+    try:
+        lines = PROCESSOR.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    kinds = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part")
+    return "\n".join(sorted({line for line in lines if line.split(":")[0].strip() in kinds}))

@@ -2,14 +2,13 @@
 
 import hashlib
 import os
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pacopt.engines.cluster.dealing import Dealer, Shipment
-from pacopt.engines.cluster.worker import PARTS, Keys, forget
+from pacopt.engines.cluster.worker import Keys, forget
 from pacopt.engines.packing import packed
 from pacopt.engines.store import Checkpoint, checked_checkpoint
 from pacopt.engines.work import Layout, Tile, Tiles, Work
@@ -26,12 +25,12 @@ class Cluster:
 
     def __init__(self, client: Any, store: Checkpoint | None = None) -> None:
         self.client, self.store = client, store
-        #: What was sent to the cluster and is held there for workers to fetch from each other; and who has which.
-        self.sent: OrderedDict[str, Any] = OrderedDict()
+        #: What was sent to the cluster, for workers to fetch from each other; and who has which instances.
+        self.sent: dict[str, Any] = {}
         self.holders: dict[str, set[str]] = {}
-        #: Workers that are not asked; and whether any tile was dealt.
+        #: Workers that are not asked; whether any tile was dealt, and whether somebody has another processor.
         self.shunned: set[str] = set()
-        self.begun = False
+        self.begun = self.mixed = False
 
     def begin(self, belongs: Mapping[str, str]) -> None:
         """As the store says."""
@@ -51,11 +50,9 @@ class Cluster:
         return spread.tiles() if self.store is None else self.store.tiles(spread)
 
     def held(self, key: str, value: Any) -> Any:
-        """A future of what is sent to the cluster once."""
+        """A future of what is sent to the cluster."""
         if key not in self.sent or self.sent[key].status not in ("finished", "pending"):
             self.sent[key] = self.client.scatter(value, hash=False)
-            while len(self.sent) > 2 * PARTS:
-                self.sent.popitem(last=False)
         return self.sent[key]
 
     def close(self) -> None:
@@ -105,7 +102,7 @@ class Spread:
         """The tiles that start there, as they come."""
         self.begin()
         instances = self.work.instances
-        light: Any = replace(self.work.sent(), instances=instances[:1])  # type: ignore[type-var]
+        light: Any = replace(self.work.sent(), instances=instances[:0])  # type: ignore[type-var]
         parcel = packed(light, "The job")
         part = digest([instances.fingerprint, instances.kinds])
         keys = Keys(hashlib.blake2b(parcel.content + part.encode(), digest_size=16).hexdigest(), part)

@@ -18,6 +18,7 @@ from pacopt.engines.work import Tile
 from pacopt.errors import EngineError, PacoptError
 from pacopt.instances import Instances
 from pacopt.support.interrupts import heed
+from pacopt.support.machine import processor
 
 if TYPE_CHECKING:
     from pacopt.engines.cluster.cluster import Cluster
@@ -30,6 +31,8 @@ AHEAD = 2
 LEAST, FOR_EACH_THREAD = 0.5, 0.01
 #: At most so many tiles in a task.
 MOST = 256
+#: So many seconds are all workers given to say what they have, before the first tile of a job is dealt.
+GREETING = 60.0
 #: After so many seconds without any worker that is said; Dask waits for ever.
 ALONE = 10.0
 #: Dask gives a task up after four workers have died of it; it is dealt again so many times.
@@ -64,7 +67,7 @@ class Dealer:
         #: Workers that have all that they need, and that are on their way to it.
         self.ready, self.asked = set[str](), set[str]()
         self.deaths: Counter[int] = Counter()
-        self.seconds, self.looked, self.seen = 0.0, 0.0, time.monotonic()
+        self.seconds, self.looked, self.seen, self.start = 0.0, 0.0, time.monotonic(), time.monotonic()
         self.numbers, self.name = count(), token_hex(4)
 
     def tiles(self) -> Iterator[Tile]:
@@ -124,7 +127,8 @@ class Dealer:
 
     def _deal(self) -> None:
         """Deal tiles, so that each thread has one at hand while it makes another."""
-        if not self.ready or self.client.status != "running":
+        hasty = not self.cluster.begun and self.asked and time.monotonic() < self.start + GREETING
+        if hasty or not self.ready or self.client.status != "running":
             return
         self.cluster.begun = True
         threads = sum(self.threads.get(address, 1) for address in self.ready)
@@ -163,20 +167,24 @@ class Dealer:
             found = {}
         for task in tasks:
             result = found.get(task.future.key)
-            task.future.release()
             if isinstance(result, Made):
                 self.seconds = result.seconds / len(result.tiles)
                 yield from result.tiles
             else:
                 self._mend(task, result)
+            task.future.release()
 
     def _mend(self, task: Task, result: Any) -> None:
         """Whatever was not made is dealt again; whoever cannot make it is left out."""
         self.waiting.extendleft(reversed(task.firsts))
         self.asked.discard(task.address)
+        if not self.asked:
+            self.cluster.sent.clear()  # all have it
         if isinstance(result, Kept):
             self.ready.add(result.address)
             self.cluster.holders.setdefault(result.address, set()).add(self.shipment.keys.part)
+            if result.processor != processor() and "jax" in self.names.packages:
+                self._other(result.address)
         elif isinstance(result, Lacking):
             self.ready.discard(result.address)
             self.cluster.holders.pop(result.address, None)
@@ -212,6 +220,15 @@ class Dealer:
         if refused or not self.threads.keys() - self.cluster.shunned:
             raise error
         warnings.warn(f"The worker {address} is left out: {error}", stacklevel=2)
+
+    def _other(self, address: str) -> None:
+        if not self.cluster.mixed:
+            self.cluster.mixed = True
+            warnings.warn(
+                f"The worker {address} has another processor than the client: JAX may round differently there, and "
+                "some losses may differ in their last digits from those of one machine.",
+                stacklevel=2,
+            )
 
     def _differs(self, worker: Differs) -> PacoptError:
         ours = versions(self.names)

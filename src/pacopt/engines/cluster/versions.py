@@ -1,5 +1,6 @@
 """What code a process has: versions of packages, and hashes of pacopt's files and of the user's own."""
 
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
@@ -30,7 +31,8 @@ def names_of(modules: Iterable[str]) -> Names:
     own = {name for name in own_files(found) if _file(name)}
     tops = {name.partition(".")[0] for name in found}
     packages = {package for top in tops for package in _installed().get(top, [])}
-    packages |= {*ALWAYS, *(OF_JAX if "jax" in tops else ())}
+    traced = "jax" in tops or any(name.startswith("pacopt.engines.traced") for name in found)
+    packages |= {*ALWAYS, *(OF_JAX if traced else ())}
     return Names(tuple(sorted(packages - {"pacopt"})), tuple(sorted(own)))
 
 
@@ -44,6 +46,8 @@ def _installed() -> Mapping[str, list[str]]:
 def versions(names: Names) -> Mapping[str, str]:
     """The versions that this process has of all that."""
     found = {"Python": platform.python_version(), "pacopt": f"{__version__} ({_pacopt()})"}
+    if "jax" in names.packages:  # by which numbers are rounded otherwise
+        found["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") or "empty"
     return found | {name: _version(name) for name in names.packages} | {name: _hash(name) for name in names.modules}
 
 

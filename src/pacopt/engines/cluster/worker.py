@@ -14,6 +14,7 @@ from pacopt.engines.packing import Packed
 from pacopt.engines.work import Tile, Work
 from pacopt.errors import ResourceError
 from pacopt.instances import Instances
+from pacopt.support.machine import processor
 from pacopt.support.worker import refuse_full
 
 #: A worker keeps so many tables, and instances of so many.
@@ -30,9 +31,10 @@ class Keys(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A worker has what tiles are made of."""
+    """A worker has what tiles are made of; and what processor it has."""
 
     address: str
+    processor: str
 
 
 class Lacking(NamedTuple):
@@ -107,7 +109,7 @@ def keep(
         if keys.table not in _tables:
             work = replace(cloudpickle.loads(parcel.content), instances=_parts[keys.part])
             _remember(_tables, keys.table, Table(work), TABLES)
-    return Kept(address)
+    return Kept(address, processor())
 
 
 def make(keys: Keys, firsts: Sequence[int]) -> Made | Lacking | Unable:
