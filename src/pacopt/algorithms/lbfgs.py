@@ -4,6 +4,7 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
@@ -99,7 +100,7 @@ def _remembered(memory: Memory, move: Array, change: Array) -> Memory:
     """The memory with a new pair, unless the curvature along the move is not positive."""
     product, square = jnp.sum(move * change), jnp.sum(change**2)
     length = jnp.sum(move**2)
-    usable = product > jnp.finfo(move.dtype).eps * jnp.sqrt(length * square)
+    usable = product > float(np.finfo(move.dtype).eps) * jnp.sqrt(length * square)
 
     def pushed(rows: Array, row: Array) -> Array:
         return jnp.concatenate([rows[1:], row[None]])
@@ -110,7 +111,8 @@ def _remembered(memory: Memory, move: Array, change: Array) -> Memory:
         pushed(memory.weights, ratio(1, product)),
         ratio(product, square),
     )
-    return chosen(usable & (new.weights[-1] > 0) & (new.scale > 0), new, memory)
+    kept: Memory = chosen(usable & (new.weights[-1] > 0) & (new.scale > 0), new, memory)
+    return kept
 
 
 def _applied(memory: Memory, gradient: Array) -> Array:

@@ -12,6 +12,7 @@ tenth of the way, and nothing beyond it is tried again.
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 #: Trials after which a search is given up.
@@ -33,7 +34,7 @@ class Sample(NamedTuple):
 
 
 class Search(NamedTuple):
-    """The state of a search: the start of the line, the ends of the interval, of which `near` is the lower, the trial."""
+    """A search: the start of the line, the ends of the interval, of which `near` is the lower, the trial."""
 
     origin: Sample
     near: Sample
@@ -61,7 +62,7 @@ def searching(value: Float[Array, ""], slope: Float[Array, ""], trial: Any) -> S
     """A new search from step 0, whose first trial is given."""
     zero = jnp.zeros_like(value)
     origin, first = Sample(zero, value, slope), zero + trial
-    no, unbounded = jnp.zeros((), bool), zero + float(jnp.finfo(value.dtype).max) / 8
+    no, unbounded = jnp.zeros((), bool), zero + float(np.finfo(value.dtype).max) / 8
     return Search(
         origin, origin, origin, first, zero, (1 + FARTHEST) * first, unbounded, no, no, unbounded, 2 * unbounded,
         jnp.zeros((), jnp.int32),
