@@ -39,7 +39,7 @@ class BarzilaiBorwein(AbstractAlgorithm):
     **Gradients** One for each step and one at the start; a trial that is not accepted is a step too. `read` gives the
     lowest point that was evaluated, since the last one may lie far above it.
 
-    **In code** The first t is 2 loss / |gradient|^2. Where the curvature s'y is not positive, t is ten times the last
+    **In code** The first t is loss / |gradient|^2. Where the curvature s'y is not positive, t is ten times the last
     one.
     """
 

@@ -34,7 +34,7 @@ class ConjugateGradients(AbstractAlgorithm):
 
     **In code** t is such that t |d| = r, with r the larger of |x0| and 2 loss(x0) / |g0|. A longer t does no harm on a
     quadratic, a shorter one would lose digits in the difference. With L the largest curvature and a loss that is not
-    negative, r >= |g0| / L (see `first_length`), so that the difference is known to about
+    negative, 2 loss(x0) >= g0'A^-1 g0 >= |g0|^2 / L, so that r >= |g0| / L and the difference is known to about
     eps (L r + |g0|) <= 2 eps L r, twice the error of a product with A itself. Differences are taken from the start and
     not from x: the gradient there is an evaluated one, not one that has gone through the recurrence.
 

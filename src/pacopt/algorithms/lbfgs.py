@@ -47,10 +47,11 @@ class LBFGS(AbstractAlgorithm):
     **Gradients** One for each step and one at the start. The line search carries its state across steps: a step tries
     one point, which may be accepted or not. `read` gives the lowest point that was evaluated.
 
-    **Departs from SciPy's L-BFGS-B**, whose line search and constants it has: the first trial is 2 loss / |gradient|^2
+    **Departs from SciPy's L-BFGS-B**, whose line search and constants it has: the first trial is loss / |gradient|^2
     where SciPy's is 1 / |gradient|, so that nothing depends on the units of x or of the loss; after a search that was
-    given up it starts again from the lowest point. Neither optax's nor optimistix's L-BFGS is used, since a step of
-    theirs takes as many gradients as its line search wants.
+    given up it starts again from the lowest point. In units in which both first trials are the same, both methods
+    evaluate the same points (a test says so). It is written by hand since a step of optax's L-BFGS takes as many
+    gradients as its line search wants.
 
     There is nothing to learn, but the gain over it can be certified: `Baseline(algorithm=LBFGS())`.
     """

@@ -34,7 +34,7 @@ class NonlinearConjugateGradients(AbstractAlgorithm):
     carries its state across steps. `read` gives the lowest point that was evaluated.
 
     **In code** The first trial of a line is the step that was accepted on the last one; on the first line it is
-    2 loss / |gradient|^2. Where a direction does not descend, or a search was given up, minus the gradient is taken.
+    loss / |gradient|^2. Where a direction does not descend, or a search was given up, minus the gradient is taken.
     """
 
     hyperparameters: ClassVar = {}

@@ -40,12 +40,12 @@ def ratio(a: Any, b: Any) -> Float[Array, ""]:
 def first_length(value: Float[Array, ""], squared: Float[Array, ""]) -> Float[Array, ""]:
     """How far to go along minus the gradient when nothing is known but the loss there and its squared gradient.
 
-    2 loss / |gradient|^2, twice Polyak's step (1987, sec. 5.3) for a loss whose infimum is 0. It scales as it should
-    with the loss and with x. On a quadratic that is not negative it is never shorter than the step to the minimum of
-    the line: with A the Hessian, 2 loss >= g'A^-1 g, and (g'A^-1 g) (g'Ag) >= |g|^4. Where the loss is not positive, or
-    the gradient so small that the length overflows, it is 1 / |gradient|: a step of length one.
+    loss / |gradient|^2, Polyak's step (1987, sec. 5.3) for a loss whose infimum is 0: where the tangent reaches it. It
+    scales as it should with the loss and with x. On a quadratic that is not negative it is at least half of the step to
+    the minimum of the line: with A the Hessian, 2 loss >= g'A^-1 g, and (g'A^-1 g) (g'Ag) >= |g|^4. Where the loss is
+    not positive, or the length overflows, it is 1 / |gradient|: a step of length one.
     """
-    length = ratio(2 * value, squared)
+    length = ratio(value, squared)
     return jnp.where(length > 0, length, ratio(1, jnp.sqrt(squared)))
 
 
