@@ -12,7 +12,7 @@ from pacopt.algorithms import more_thuente
 from stepping import by_name, path
 
 LINES = {
-    # Moré and Thuente (1994, sec. 5, functions 1 and 2), one with many minima, and one for which interpolation is exact.
+    # Moré and Thuente (1994, sec. 5, functions 1 and 2), one with many minima, and a parabola.
     "1": lambda a: (-a / (a * a + 2), (a * a - 2) / (a * a + 2) ** 2),
     "2": lambda a: ((a + 0.004) ** 5 - 2 * (a + 0.004) ** 4, 5 * (a + 0.004) ** 4 - 8 * (a + 0.004) ** 3),
     "wavy": lambda a: (a * a - 2.5 * a + 0.3 * np.sin(8 * a), 2 * a - 2.5 + 2.4 * np.cos(8 * a)),
