@@ -1,5 +1,7 @@
 """The line search, trial by trial, and the methods that use it where it matters."""
 
+from functools import cache, partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,12 @@ import pacopt
 from pacopt import LBFGS, BarzilaiBorwein, NonlinearConjugateGradients
 from pacopt.algorithms import more_thuente
 from stepping import by_name, path
+
+
+@cache
+def compiled(curvature):
+    return jax.jit(partial(more_thuente.advanced, decrease=1e-3, curvature=curvature))
+
 
 LINES = {
     # Moré and Thuente (1994, sec. 5, functions 1 and 2), one with many minima, and a parabola.
@@ -32,7 +40,7 @@ def test_every_trial_of_the_line_search_is_that_of_minpack(line, curvature, firs
         step, *_, task = reference._iterate(step, *phi(step), task)
     ours = []
     with jax.enable_x64(True):
-        go = jax.jit(lambda *given: more_thuente.advanced(*given, decrease=1e-3, curvature=curvature))
+        go = compiled(curvature)
         search, ended = more_thuente.searching(*(jnp.asarray(value) for value in phi(0.0)), first), False
         while not ended:
             ours.append(float(search.trial))

@@ -119,7 +119,8 @@ def _opponent(
         )
     runs = _engine(baseline, engine)
     alone = baseline.hyper is None and not runs.space
-    hyper, textbook = {} if alone else baseline.hyper, baseline.hyper is None
+    hyper: Any = {} if alone else baseline.hyper
+    textbook = baseline.hyper is None
     if _learned(hyper):
         _refuse_fitted(name, hyper, parts)
         hyper = hyper.hyper
