@@ -309,7 +309,7 @@ def test_fista_restarts_where_its_momentum_points_uphill():
         gradient = instance["A"].T @ (instance["A"] @ y - instance["b"])
         new = y - gradient / 100
         following = (1 + np.sqrt(1 + 4 * t * t)) / 2
-        if gradient @ (new - x) > 0:  # O'Donoghue and Candès (2015), eq. 12
+        if gradient @ (new - x) > 0:  # O'Donoghue and Candès (2015, sec. 3.2)
             x, y, t, restarts = new, new, 1.0, restarts + 1
         else:
             x, y, t = new, new + (t - 1) / following * (new - x), following

@@ -1,7 +1,7 @@
 """The line search of Moré and Thuente, one trial at a time.
 
 **Theory** Moré and Thuente (1994): an interval that holds a step with the strong Wolfe conditions is kept, and trials
-are made by cubic and quadratic interpolation; a convergent search ends after finitely many trials (their Thm 3.3). The
+are made by cubic and quadratic interpolation; but for pathological losses a search ends after finitely many. The
 rules are those of MINPACK-2's `dcsrch`, which L-BFGS-B uses, and the tests compare every trial with SciPy's.
 
 **Departs from the paper** A search is a value that is carried across the steps of an algorithm, so that a step of the

@@ -40,7 +40,7 @@ def ratio(a: Any, b: Any) -> Float[Array, ""]:
 def first_length(value: Float[Array, ""], squared: Float[Array, ""]) -> Float[Array, ""]:
     """How far to go along minus the gradient when nothing is known but the loss there and its squared gradient.
 
-    loss / |gradient|^2, Polyak's step (1987, sec. 5.3) for a loss whose infimum is 0: where the tangent reaches it. It
+    loss / |gradient|^2, Polyak's step (1987) for a loss whose infimum is 0: where the tangent reaches it. It
     scales as it should with the loss and with x. On a quadratic that is not negative it is at least half of the step to
     the minimum of the line: with A the Hessian, 2 loss >= g'A^-1 g, and (g'A^-1 g) (g'Ag) >= |g|^4. Where the loss is
     not positive, or the length overflows, it is 1 / |gradient|: a step of length one.
