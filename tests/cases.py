@@ -115,6 +115,16 @@ ALGORITHMS: list[tuple[pacopt.AbstractAlgorithm, Callable[..., Any]]] = [
     (pacopt.Nesterov(), _nesterov),
 ]
 
+#: What one would take instead; `unit/test_baseline_algorithms.py` has the independent code beside each.
+BASELINES: list[pacopt.AbstractAlgorithm] = [
+    pacopt.ConjugateGradients(),
+    pacopt.NonlinearConjugateGradients(),
+    pacopt.LBFGS(),
+    pacopt.BarzilaiBorwein(),
+    pacopt.FISTA(),
+    pacopt.Adam(),
+]
+
 
 def candidates_for(algorithm, step_size, count, seed=0):
     """Random candidates around a step size, some of which diverge."""

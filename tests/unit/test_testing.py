@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pacopt
-from cases import ALGORITHMS, PROBLEMS
+from cases import ALGORITHMS, BASELINES, PROBLEMS
 from own_claims import Solved
 from pacopt import (
     AbstractBound,
@@ -73,7 +73,9 @@ def test_our_problems_pass(case):
     check_problem(case.problem, case.sample(6, 0))
 
 
-@pytest.mark.parametrize("algorithm", [algorithm for algorithm, _ in ALGORITHMS], ids=lambda a: type(a).__name__)
+@pytest.mark.parametrize(
+    "algorithm", [*(algorithm for algorithm, _ in ALGORITHMS), *BASELINES], ids=lambda a: type(a).__name__
+)
 def test_our_algorithms_pass_as_algorithms_and_as_engines(algorithm):
     check_algorithm(algorithm, LAW.problem, INSTANCES)
 

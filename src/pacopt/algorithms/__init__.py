@@ -1,16 +1,28 @@
 """What is learned. To add an algorithm, subclass `AbstractAlgorithm`: hyperparameters, `init`, `step`, `read`."""
 
+from pacopt.algorithms.adam import Adam
+from pacopt.algorithms.barzilai_borwein import BarzilaiBorwein
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, AbstractStochasticAlgorithm, Hyper
+from pacopt.algorithms.conjugate_gradients import ConjugateGradients
+from pacopt.algorithms.fista import FISTA
 from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.heavy_ball import HeavyBall
+from pacopt.algorithms.lbfgs import LBFGS
 from pacopt.algorithms.nesterov import Nesterov
+from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
 
 __all__ = [
+    "FISTA",
+    "LBFGS",
     "AbstractAlgorithm",
     "AbstractStandardHyper",
     "AbstractStochasticAlgorithm",
+    "Adam",
+    "BarzilaiBorwein",
+    "ConjugateGradients",
     "GradientDescent",
     "HeavyBall",
     "Hyper",
     "Nesterov",
+    "NonlinearConjugateGradients",
 ]

@@ -1,7 +1,7 @@
 """A problem is a start and a loss; whatever else some problems have is a class of its own."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -103,8 +103,16 @@ class Objective(eqx.Module):
 
     def gradient(self, x: Point) -> Point:
         """The gradient of the loss at x, or of its smooth part if the problem says which that is."""
-        differentiated = self.problem.smooth if isinstance(self.problem, AbstractProximable) else self.problem.loss
-        return jax.grad(differentiated)(x, self.instance)
+        return jax.grad(self._differentiated)(x, self.instance)
+
+    def value_and_gradient(self, x: Point) -> tuple[Float[Array, ""], Point]:
+        """What is differentiated at x, and its gradient: one evaluation of the gradient gives both."""
+        value, gradient = jax.value_and_grad(self._differentiated)(x, self.instance)
+        return value, gradient
+
+    @property
+    def _differentiated(self) -> Callable[[Point, Instance], Float[Array, ""]]:
+        return self.problem.smooth if isinstance(self.problem, AbstractProximable) else self.problem.loss
 
     def prox(self, x: Point, step_size: Float[Array, ""]) -> Point:
         """The proximal map of the other part; only for problems that are `AbstractProximable`."""

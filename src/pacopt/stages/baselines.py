@@ -27,10 +27,12 @@ class Baseline:
     """Hyperparameters to be compared with, of the algorithm that is learned or of another one.
 
     Without `hyper` they are what the textbook recommends for the curvature of the prior split. `hyper` may also be what
-    was learned before, on other instances. Another `algorithm` may have its own number of `steps`.
+    was learned before, on other instances. Another `algorithm` may have its own number of `steps`; one without
+    hyperparameters needs none.
 
-    >>> from pacopt import Nesterov
+    >>> from pacopt import LBFGS, Nesterov
     >>> textbook, other = Baseline(), Baseline(algorithm=Nesterov(), steps=25)
+    >>> usual = Baseline(algorithm=LBFGS())
     """
 
     hyper: Any = None
@@ -48,7 +50,7 @@ class Opponent(NamedTuple):
     def __str__(self) -> str:
         kind = getattr(self.engine, "title", "") or type(getattr(self.engine, "algorithm", self.engine)).__name__
         steps = "" if self.engine.steps is None else f", {self.engine.steps} steps"
-        return f"{kind} with {named(self.hyper, exact)}{steps}"
+        return f"{kind} with {named(self.hyper, exact)}{steps}" if self.hyper else f"{kind}{steps}"
 
     def described(self) -> dict[str, Any]:
         """A JSON value that says what it is; with it a baseline whose hyperparameters are numbers can be run again."""
@@ -116,7 +118,9 @@ def _opponent(
             'Use "textbook", {"step_size": 0.1}, or None for no gain.',
         )
     runs = _engine(baseline, engine)
-    hyper, textbook = baseline.hyper, baseline.hyper is None
+    alone = baseline.hyper is None and not runs.space
+    hyper: Any = {} if alone else baseline.hyper
+    textbook = baseline.hyper is None
     if _learned(hyper):
         _refuse_fitted(name, hyper, parts)
         hyper = hyper.hyper
@@ -138,6 +142,8 @@ def _opponent(
         )
     runs.check({key: np.asarray([value]) for key, value in hyper.items()}, parts.train)
     kind = "" if baseline.algorithm is None else f" of {type(baseline.algorithm).__name__}"
+    if alone and kind:
+        return Opponent(name or type(baseline.algorithm).__name__, runs, hyper)
     return Opponent(name or (f"the textbook{kind}" if textbook else f"the baseline{kind}"), runs, hyper)
 
 

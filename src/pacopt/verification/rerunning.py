@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -238,7 +238,8 @@ def _runner(engine: Any, about: Any) -> Any:
     module, _, name = about["algorithm"]["class"].partition(":")
     kind: Any = getattr(sys.modules.get(module), name, None)
     own = engine.algorithm if described(engine.algorithm) == about["algorithm"] else None
-    bare = isinstance(kind, type) and is_dataclass(kind) and not fields(kind)
+    # What its fields were is checked below: only their defaults can be made again.
+    bare = isinstance(kind, type) and is_dataclass(kind) and all(each.default is not MISSING for each in fields(kind))
     algorithm = own or (kind() if bare else None)
     if algorithm is None or described(algorithm) != about["algorithm"]:
         return None

@@ -1,0 +1,61 @@
+"""Points as vectors: inner products, moves along a direction, and the length of a first step."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from pacopt.errors import AlgorithmError
+from pacopt.problems.base import AbstractProximable, Objective, Point
+
+
+def dot(a: Point, b: Point) -> Float[Array, ""]:
+    """The inner product of two points."""
+    products = jax.tree.map(lambda u, v: jnp.sum(u * v), a, b)
+    return jnp.asarray(sum(jax.tree.leaves(products)))
+
+
+def along(x: Point, length: Any, direction: Point) -> Point:
+    """x + length * direction, in the types of x."""
+    return jax.tree.map(lambda u, v: (u + length * v).astype(u.dtype), x, direction)
+
+
+def difference(a: Point, b: Point) -> Point:
+    """a - b."""
+    return jax.tree.map(lambda u, v: u - v, a, b)
+
+
+def chosen(condition: Any, a: Point, b: Point) -> Point:
+    """a where the condition holds, else b: both are any pytrees of the same structure."""
+    return jax.tree.map(lambda u, v: jnp.where(condition, u, v), a, b)
+
+
+def ratio(a: Any, b: Any) -> Float[Array, ""]:
+    """a / b, and 0 where b is not positive or the ratio is not finite: a method that has arrived stays."""
+    found = a / jnp.where(b > 0, b, 1)
+    return jnp.where((b > 0) & jnp.isfinite(found), found, 0)
+
+
+def first_length(value: Float[Array, ""], squared: Float[Array, ""]) -> Float[Array, ""]:
+    """How far to go along minus the gradient when nothing is known but the loss there and its squared gradient.
+
+    loss / |gradient|^2, Polyak's step (1987) for a loss whose infimum is 0: where the tangent reaches it. It
+    scales as it should with the loss and with x. On a quadratic that is not negative it is at least half of the step to
+    the minimum of the line: with A the Hessian, 2 loss >= g'A^-1 g, and (g'A^-1 g) (g'Ag) >= |g|^4. Where the loss is
+    not positive, or the length overflows, it is 1 / |gradient|: a step of length one.
+    """
+    length = ratio(value, squared)
+    return jnp.where(length > 0, length, ratio(1, jnp.sqrt(squared)))
+
+
+def refuse_nonsmooth(algorithm: object, objective: Objective) -> None:
+    """Refuse a problem of which the gradient is only one part: the other one would be ignored."""
+    if isinstance(objective.problem, AbstractProximable):
+        name = type(algorithm).__name__
+        raise AlgorithmError(
+            f"{type(objective.problem).__name__} has a part with a proximal map, and {name} uses gradients only.",
+            "The gradient of such a problem is that of its smooth part.",
+            f"{name} would minimise that part and ignore the other, and a gain over it would mean nothing.",
+            "Take pacopt.FISTA, or a problem that is smooth as a whole.",
+        )
