@@ -106,7 +106,7 @@ class AbstractInitialHyper(eqx.Module):
 
     @abstractmethod
     def initial(self, seed: int) -> dict[str, Any]:
-        """Values to start from, the arrays of a pytree by their names; another seed, another start."""
+        """Hyperparameters to start from, as the algorithm sees them; another seed, another start."""
 
 
 def checked_curvature(curvature: Any) -> tuple[float, float]:

@@ -36,7 +36,7 @@ class Memory(NamedTuple):
     top: Float[Array, ""]
     #: The size of the loss at the start.
     start: Float[Array, ""]
-    count: Int[Array, ""]
+    taken: Int[Array, ""]
 
 
 class ScalarRule(AbstractAlgorithm, AbstractInitialHyper):
@@ -61,9 +61,10 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper):
     >>> from pacopt import VaryingCurvature, loss_curves
     >>> law = VaryingCurvature.draw(seed=0)
     >>> rule = ScalarRule(steps=20)
-    >>> candidate = {name: np.asarray(value)[None] for name, value in rule.initial(seed=0).items()}
-    >>> sorted(candidate)
-    ['first', 'network.first', 'network.last', 'network.second', 'schedule']
+    >>> candidate = jax.tree.map(lambda array: array[None], rule.initial(seed=0))
+    >>> curves = loss_curves(law.problem, rule, candidate, law.sample(9, seed=1), steps=20, at=(0, 20))
+    >>> bool(np.all(curves[:, :, 1] < 0.2 * curves[:, :, 0]))
+    True
     """
 
     steps: int = eqx.field(static=True)
@@ -95,13 +96,12 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper):
         rng = np.random.default_rng(seed)
         hidden = (("first", INPUTS), ("second", self.width))
         drawn = {
-            f"network.{name}": np.append(rng.normal(size=(fan, self.width)) / np.sqrt(fan), np.zeros((1, self.width)), 0)
+            name: np.append(rng.normal(size=(fan, self.width)) / np.sqrt(fan), np.zeros((1, self.width)), 0)
             for name, fan in hidden
         }
         return {
             "first": np.asarray(FIRST),
-            **drawn,
-            "network.last": np.zeros((self.width, 2)),
+            "network": {**drawn, "last": np.zeros((self.width, 2))},
             "schedule": np.tile([STEP, MOMENTUM], (self.steps, 1)),
         }
 
@@ -113,32 +113,36 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper):
 
     def step(self, state: Memory, hyper: Hyper, objective: Objective) -> Memory:
         """One gradient, some scalars, one move."""
-        x, s, last, top, start, count = state
+        x, s, last, top, start, taken = state
         g = objective.gradient(x)
         y = jax.tree.map(jnp.subtract, g, last)
-        ss, sy, yy, gs, gg, gl, ll = (_dot(*pair) for pair in ((s, s), (s, y), (y, y), (g, s), (g, g), (g, last), (last, last)))
-        known = (ss > 0) & (yy > 0) & (count > 0)
-        sy = jnp.maximum(sy, FLAT * _root(ss * yy))
-        top = jnp.where(known, jnp.maximum(top, _ratio(yy, sy)), top)
-        time = jnp.minimum(count / self.steps, 1.0).astype(gg.dtype)
+        # Lengths before products of them: squares of squares would overflow early.
+        lengths = [_root(_dot(each, each)) for each in (s, y, g, last)]
+        of_s, of_y, of_g, of_last = lengths
+        sy = jnp.maximum(_dot(s, y), FLAT * of_s * of_y)
+        curvature = _ratio(of_y, _ratio(sy, of_y))
+        known = (taken > 0) & (curvature > 0) & jnp.isfinite(curvature)
+        top = jnp.where(known, jnp.maximum(top, curvature), top)
+        time = jnp.minimum(taken / self.steps, 1.0).astype(top.dtype)
         inputs = jnp.stack(
             [
-                jnp.where(known, _log_ratio(sy, ss * top), 0.0),
-                jnp.where(known, _log_ratio(yy, sy * top), 0.0),
-                _ratio(gs, _root(gg * ss)),
-                _ratio(gl, _root(gg * ll)),
-                0.5 * _log_ratio(gg, ll),
+                jnp.where(known, _log_ratio(_ratio(_ratio(sy, of_s), of_s), top), 0.0),
+                jnp.where(known, _log_ratio(curvature, top), 0.0),
+                _ratio(_ratio(_dot(g, s), of_g), of_s),
+                _ratio(_ratio(_dot(g, last), of_g), of_last),
+                _log_ratio(of_g, of_last),
                 time,
                 jnp.cos(jnp.pi * time),
             ]
         )
-        out = _network(hyper["network"], inputs) + hyper["schedule"][jnp.minimum(count, self.steps - 1)]
+        out = _network(hyper["network"], inputs) + hyper["schedule"][jnp.minimum(taken, self.steps - 1)]
         bold = jnp.exp(jnp.clip(out[0], -FAR, FAR))
-        guess = jnp.exp(jnp.clip(hyper["first"], -FAR, FAR)) * jnp.where(start > 0, _ratio(start, gg), _ratio(1.0, _root(gg)))
+        towards = jnp.where(start > 0, _ratio(_ratio(start, of_g), of_g), _ratio(jnp.ones_like(start), of_g))
+        guess = jnp.exp(jnp.clip(hyper["first"], -FAR, FAR)) * towards
         step = jnp.where(top > 0, _ratio(bold, top), guess)
         momentum = jax.nn.sigmoid(out[1])
         s = jax.tree.map(lambda move, each: momentum * move - step * each, s, g)
-        return Memory(jax.tree.map(jnp.add, x, s), s, g, top, start, count + 1)
+        return Memory(jax.tree.map(jnp.add, x, s), s, g, top, start, taken + 1)
 
     def read(self, state: Memory) -> Point:
         """The current point."""
@@ -150,15 +154,16 @@ def _network(weights: Any, inputs: Float[Array, " i"]) -> Float[Array, " o"]:
     hidden = inputs
     for layer in (weights["first"], weights["second"]):
         hidden = jnp.tanh(hidden @ layer[:-1] + layer[-1])
-    return hidden @ weights["last"]
+    return jnp.asarray(hidden @ weights["last"])
 
 
 def _dot(a: Point, b: Point) -> Float[Array, ""]:
     """The inner product of two points."""
-    return sum(jnp.sum(one * other) for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))  # type: ignore[return-value]
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    return jnp.stack([jnp.sum(one * other) for one, other in pairs]).sum()
 
 
-# A quotient, a root and a logarithm that are 0 where they are not defined, and whose derivatives are 0 there too.
+# A quotient, a root and a logarithm that are 0 where they are not defined, and so are their derivatives.
 def _ratio(a: Any, b: Float[Array, ""]) -> Float[Array, ""]:
     return jnp.where(b > 0, a / jnp.where(b > 0, b, 1.0), 0.0)
 

@@ -13,3 +13,13 @@ def cores() -> int:
 def caches() -> Path:
     """Where pacopt keeps what it can make again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pacopt"
+
+
+def available_memory() -> int | None:
+    """How many bytes can be had without swapping; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        return int(found) * 1024
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
