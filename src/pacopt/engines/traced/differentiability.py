@@ -1,19 +1,20 @@
 """Whether a run has a gradient by its hyperparameters, found out before anything long starts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-import jax
 import numpy as np
 
 from pacopt.engines.traced.cell import Cell
 from pacopt.errors import EngineError, PacoptError
 
 
-def traced_gradient(gradient: Any, arguments: Any, cell: Cell) -> None:
-    """Refuse runs that JAX cannot differentiate, in its own words: they name the operation."""
+@contextmanager
+def differentiated(cell: Cell) -> Iterator[None]:
+    """Refuse runs that JAX cannot differentiate while it traces them, in its own words: they name the operation."""
     try:
-        jax.eval_shape(gradient, *arguments)
+        yield
     except PacoptError:
         raise
     except (TypeError, ValueError, NotImplementedError, AssertionError) as error:

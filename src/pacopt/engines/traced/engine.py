@@ -155,10 +155,10 @@ class Traced(AbstractEngine):
         """By gradients through the unrolled run."""
         from pacopt.engines.traced.training import TracedTraining  # optax, which nothing else needs
 
-        about = {**self.prepare(self._middle(), fit).provenance, "held_out": held_out.fingerprint}
+        work = self.prepare(self._middle(), fit)
+        about = {**work.provenance, "held_out": held_out.fingerprint}
         dtype = self.precision if descent.dtype is None else working_type(descent.dtype)
-        cell = self.prepare(self._middle(), held_out).cell
-        return TracedTraining(cell, fit, held_out, descent, dtype, about)
+        return TracedTraining(work.cell, fit, held_out, descent, dtype, about)
 
     def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
         """What theory recommends for the curvature, which is estimated on the prior split unless it is given."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from pacopt.algorithms.base import AbstractInitialHyper
 from pacopt.engines.traced.cell import Cell
-from pacopt.engines.traced.differentiability import check_gradient, traced_gradient
+from pacopt.engines.traced.differentiability import check_gradient, differentiated
 from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import in_precision, precision
 from pacopt.engines.traced.static import divided, united
@@ -28,8 +28,8 @@ from pacopt.support.machine import available_memory
 LOOKED_AT = 1000
 #: Where training starts in a space, for an algorithm that does not say it: this far from its middle at most.
 AROUND = 0.1
-#: The mean of hyperparameters is that of about so many updates.
-REMEMBERED = 200
+#: What is kept of a step for the way back, in sizes of a point, and how many bytes of it may be kept of all steps.
+RESIDUALS, PLENTY = 16, 2**28
 #: The second moments of Adam; added to their root.
 SMALL = 1e-8
 
@@ -80,6 +80,8 @@ class TracedTraining(AbstractTraining):
             if "leg" not in self._compiled:
                 self._begin(rest, call)
             found, losses, norms, held = self._compiled["leg"](*call)
+            if not state["count"]:
+                self._first(rest, call, float(norms[0]))
             state = _joined(jax.tree.map(lambda array: np.asarray(array, np.float64), found[0]))
         fine = np.isfinite(np.asarray(norms))
         loss = float(np.asarray(losses)[fine].mean()) if fine.any() else np.nan
@@ -111,11 +113,9 @@ class TracedTraining(AbstractTraining):
 
     def _begin(self, rest: Any, call: Any) -> None:
         """Refuse what has no gradient, or too little memory; then compile."""
-        arrays, (parts, _), (fit, _), (rows, words, _), _ = call
-        steps = jnp.asarray(self.cell.steps, dtype=np.int32)
-        one = (arrays, parts["theta"], fit, rows[0], words[0], steps)
-        traced_gradient(partial(_gradient, rest, self.descent.logs, self._logs), one, self.cell)
-        compiled = jax.jit(partial(_leg, rest, self.descent, self._logs)).lower(*call).compile()
+        with differentiated(self.cell):
+            lowered = jax.jit(partial(_leg, rest, self.descent, self._how)).lower(*call)
+        compiled = lowered.compile()
         needed, here = _bytes(compiled), available_memory()
         if here is not None and needed > here:
             raise EngineError(
@@ -125,8 +125,14 @@ class TracedTraining(AbstractTraining):
                 "",
                 f"Use a smaller batch: Train(batch={max(1, int(self.descent.batch * here / needed / 2))}).",
             )
-        check_gradient(jax.jit(partial(_gradient, rest, self.descent.logs, self._logs))(*one), parts["theta"])
         self._compiled["leg"] = compiled
+
+    def _first(self, rest: Any, call: Any, norm: float) -> None:
+        """Refuse a start from which no gradient leads on; what is wrong with it is only looked for if there is none."""
+        arrays, (parts, _), (fit, _), (rows, words, _), steps = call
+        if not np.isfinite(norm) or norm == 0:
+            gradient = jax.jit(partial(_gradient, rest, self.descent.logs, self._how))
+            check_gradient(gradient(arrays, parts["theta"], fit, rows[0], words[0], steps), parts["theta"])
 
     def _pool(self) -> Any:
         """The instances of both parts, where runs are made."""
@@ -137,6 +143,14 @@ class TracedTraining(AbstractTraining):
                 for part in parts
             )
         return self._compiled["pool"]
+
+    @property
+    def _how(self) -> "_How":
+        """Sparing if the states of all steps, and what is computed of them, would fill too much."""
+        one = {name: array[0] for name, array in self._pool()[0].items()}
+        point = sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(self.cell.start_point, one)))
+        kept = point * self.dtype.itemsize * RESIDUALS * self.cell.steps * self.descent.batch
+        return _How(self._logs, kept > PLENTY)
 
     @property
     def _logs(self) -> frozenset[str]:
@@ -153,38 +167,44 @@ class TracedTraining(AbstractTraining):
         return array.astype(self.dtype) if array.dtype.kind == "f" else array.astype(np.int32)
 
 
-def _ratios(cell: Cell, logs: frozenset[str], theta: Any, instances: Any, words: Any, steps: Any) -> Any:
-    values = {name: jnp.exp(array) if name in logs else array for name, array in theta.items()}
-    return jax.vmap(lambda instance, seed: final_ratio(cell, values, instance, seed, steps))(instances, words)
+class _How(NamedTuple):
+    """The hyperparameters in logarithmic scale, and whether memory is spared."""
+
+    logs: frozenset[str]
+    sparing: bool
 
 
-def _gradient(rest: Any, weight: float, logs: frozenset[str], arrays: Any, theta: Any, *batch: Any) -> tuple[Any, Any]:
+def _ratios(cell: Cell, how: _How, theta: Any, instances: Any, words: Any, steps: Any) -> Any:
+    values = {name: jnp.exp(array) if name in how.logs else array for name, array in theta.items()}
+    run = partial(final_ratio, cell, values, steps=steps, sparing=how.sparing)
+    return jax.vmap(lambda instance, seed: run(instance, seed))(instances, words)
+
+
+def _gradient(rest: Any, weight: float, how: _How, arrays: Any, theta: Any, *batch: Any) -> tuple[Any, Any]:
     """What goes down, on the rows of one batch, and its gradient."""
     pool, rows, words, steps = batch
     cell: Cell = united(arrays, rest)
     instances = {name: array[rows] for name, array in pool.items()}
 
     def loss(theta: Any) -> Any:
-        return descended(_ratios(cell, logs, theta, instances, words, steps), weight)
+        return descended(_ratios(cell, how, theta, instances, words, steps), weight)
 
     return jax.value_and_grad(loss)(theta)
 
 
-def _leg(
-    rest: Any, descent: Descent, logs: frozenset[str], arrays: Any, state: Any, pool: Any, batch: Any, steps: Any
-) -> Any:
+def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: Any, batch: Any, steps: Any) -> Any:
     """The updates of one leg: the state after them, losses, norms of gradients, and the loss on held-out instances."""
     fit, held_out = pool
     adam = optax.chain(optax.clip_by_global_norm(descent.clip), optax.scale_by_adam(eps=SMALL))
 
     def update(carry: Any, each: Any) -> Any:
         (parts, count), (rows, words, rate) = carry, each
-        loss, gradient = _gradient(rest, descent.logs, logs, arrays, parts["theta"], fit, rows, words, steps)
+        loss, gradient = _gradient(rest, descent.logs, how, arrays, parts["theta"], fit, rows, words, steps)
         norm = optax.global_norm(gradient)
         memory = optax.ScaleByAdamState(count, parts["first"], parts["second"])
         moves, (_, memory) = adam.update(gradient, (optax.EmptyState(), memory))
         theta = jax.tree.map(lambda old, move: old - rate * move, parts["theta"], moves)
-        share = jnp.maximum(1 / (memory.count + 1.0), 1 / REMEMBERED).astype(norm.dtype)
+        share = jnp.maximum(1 / (memory.count + 1.0), 1 / descent.updates).astype(norm.dtype)
         mean = jax.tree.map(lambda old, new: old + share * (new - old), parts["mean"], theta)
         new = {"theta": theta, "mean": mean, "first": memory.mu, "second": memory.nu}, memory.count
         return jax.tree.map(lambda a, b: jnp.where(jnp.isfinite(norm), a, b), new, carry), (loss, norm)
@@ -192,7 +212,7 @@ def _leg(
     state, (losses, norms) = jax.lax.scan(update, state, batch)
     count = len(next(iter(held_out.values())))
     words = jnp.stack([jnp.arange(count, dtype=np.uint32), jnp.zeros(count, dtype=np.uint32)], axis=1)
-    ratios = _ratios(united(arrays, rest), logs, state[0]["mean"], held_out, words, steps)
+    ratios = _ratios(united(arrays, rest), how, state[0]["mean"], held_out, words, steps)
     return state, losses, norms, descended(ratios, descent.logs)
 
 

@@ -16,11 +16,13 @@ from pacopt.problems.base import Instance, Objective
 LEAST = 1e-30
 
 
-def final_ratio(cell: Cell, values: Values, instance: Instance, seed: Seed, steps: Int[Array, ""]) -> Float[Array, ""]:
+def final_ratio(
+    cell: Cell, values: Values, instance: Instance, seed: Seed, steps: Int[Array, ""], *, sparing: bool
+) -> Float[Array, ""]:
     """The loss after so many steps, at most those of the cell, relative to the start; a ranged metric to its range.
 
-    States are kept at the ends of segments of about sqrt(steps) steps, and computed anew between them: memory grows
-    like sqrt(steps), and time by one run.
+    If it is `sparing`, states are kept at the ends of segments of about sqrt(steps) steps, and computed anew between
+    them on the way back: memory grows like sqrt(steps), and time by one run.
     """
     objective, hyper, algorithm = Objective(cell.problem, instance), cell.hyper(values), cell.algorithm
     start, metric = cell.start_point(instance), metric_of(cell.problem)
@@ -37,14 +39,16 @@ def final_ratio(cell: Cell, values: Values, instance: Instance, seed: Seed, step
         )
         return moved, None
 
-    @jax.checkpoint
     def segment(state: State, numbers: Int[Array, " step"]) -> tuple[State, None]:
         return jax.lax.scan(step, state, numbers)
 
-    size = ceil(sqrt(cell.steps))
-    numbers = 1 + jnp.arange(size * ceil(cell.steps / size)).reshape(-1, size)
     state = jax.tree.map(jnp.asarray, algorithm.init(start, hyper, objective, *keys(0)))
-    state, _ = jax.lax.scan(segment, state, numbers)
+    if sparing:
+        size = ceil(sqrt(cell.steps))
+        numbers = 1 + jnp.arange(size * ceil(cell.steps / size)).reshape(-1, size)
+        state, _ = jax.lax.scan(jax.checkpoint(segment), state, numbers)
+    else:
+        state, _ = segment(state, 1 + jnp.arange(cell.steps))
     final = cell.above_minimum(cell.judged(algorithm.read(state), instance), raw, instance)[0]
     scale = above if metric is None or metric.largest is None else jnp.asarray(metric.largest, final.dtype)
     return jnp.where(scale > 0, final / jnp.where(scale > 0, scale, 1.0), 0.0)
