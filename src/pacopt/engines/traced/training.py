@@ -200,7 +200,7 @@ def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: 
     def update(carry: Any, each: Any) -> Any:
         (parts, count), (rows, words, rate) = carry, each
         loss, gradient = _gradient(rest, descent.logs, how, arrays, parts["theta"], fit, rows, words, steps)
-        norm = optax.global_norm(gradient)
+        norm = jnp.sqrt(sum(jnp.sum(each**2) for each in jax.tree.leaves(gradient)))
         memory = optax.ScaleByAdamState(count, parts["first"], parts["second"])
         moves, (_, memory) = adam.update(gradient, (optax.EmptyState(), memory))
         theta = jax.tree.map(lambda old, move: old - rate * move, parts["theta"], moves)
