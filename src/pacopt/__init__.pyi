@@ -9,6 +9,7 @@ from ._version import __version__ as __version__
 from .algorithms import FISTA as FISTA
 from .algorithms import LBFGS as LBFGS
 from .algorithms import AbstractAlgorithm as AbstractAlgorithm
+from .algorithms import AbstractInitialHyper as AbstractInitialHyper
 from .algorithms import AbstractStandardHyper as AbstractStandardHyper
 from .algorithms import AbstractStochasticAlgorithm as AbstractStochasticAlgorithm
 from .algorithms import Adam as Adam
@@ -18,6 +19,7 @@ from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
 from .algorithms import Nesterov as Nesterov
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
+from .algorithms import ScalarRule as ScalarRule
 from .assumptions import Assumption as Assumption
 from .auditing import audit as audit
 from .bounds import AbstractBound as AbstractBound

@@ -148,7 +148,7 @@ def learn(
         mu_L = standard.curvature
         given = None if mu_L is None else {"mu": mu_L[0], "L": mu_L[1], "given": curvature is not None}
         study = described_study(chosen, trials, measure)
-        table = stages.training_table(design, racing=racing, curvature=given, study=study)
+        table = stages.training_table(design, racing=racing, curvature=given, study={**study, **trials.notes})
         parts.train.refuse_changed()
         course.over("train")
         heed()

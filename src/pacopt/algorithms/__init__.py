@@ -2,7 +2,13 @@
 
 from pacopt.algorithms.adam import Adam
 from pacopt.algorithms.barzilai_borwein import BarzilaiBorwein
-from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, AbstractStochasticAlgorithm, Hyper
+from pacopt.algorithms.base import (
+    AbstractAlgorithm,
+    AbstractInitialHyper,
+    AbstractStandardHyper,
+    AbstractStochasticAlgorithm,
+    Hyper,
+)
 from pacopt.algorithms.conjugate_gradients import ConjugateGradients
 from pacopt.algorithms.fista import FISTA
 from pacopt.algorithms.gradient_descent import GradientDescent
@@ -10,11 +16,13 @@ from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
 from pacopt.algorithms.nesterov import Nesterov
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
+from pacopt.algorithms.scalar_rule import ScalarRule
 
 __all__ = [
     "FISTA",
     "LBFGS",
     "AbstractAlgorithm",
+    "AbstractInitialHyper",
     "AbstractStandardHyper",
     "AbstractStochasticAlgorithm",
     "Adam",
@@ -25,4 +33,5 @@ __all__ = [
     "Hyper",
     "Nesterov",
     "NonlinearConjugateGradients",
+    "ScalarRule",
 ]

@@ -101,6 +101,14 @@ class AbstractStandardHyper(eqx.Module):
         return ()
 
 
+class AbstractInitialHyper(eqx.Module):
+    """For algorithms with many hyperparameters, which know where it is sensible to start training them."""
+
+    @abstractmethod
+    def initial(self, seed: int) -> dict[str, Any]:
+        """Hyperparameters to start from, as the algorithm sees them; another seed, another start."""
+
+
 def checked_curvature(curvature: Any) -> tuple[float, float]:
     """(mu, L) as given by a user."""
     try:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.engines.solution import Solution
+from pacopt.engines.training import AbstractTraining, Descent
 from pacopt.engines.work import Progress, Tiles
 from pacopt.errors import EngineError
 from pacopt.instances import Instances
@@ -115,6 +116,16 @@ class AbstractEngine(ABC):
             "The effort of a run is the number of steps that it needs for that.",
             "",
             'Let losses count steps, infinite for never, without a start: then use Effort("solved").',
+        )
+
+    def training(self, fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
+        """A training of the hyperparameters by gradients, on some instances, while others are held out."""
+        raise EngineError(
+            f"Runs of {type(self).__name__} cannot be differentiated.",
+            "Training follows the gradient of the final loss by the hyperparameters.",
+            "",
+            "Use pacopt.priors.Search or pacopt.priors.Study, which only run candidates; or write problem and "
+            "algorithm in JAX.",
         )
 
     def rehearse(self, candidates: Candidates, instances: Instances) -> bool:

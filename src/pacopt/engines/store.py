@@ -29,6 +29,11 @@ class Checkpoint:
 
     directory: Path
 
+    @property
+    def kept(self) -> "Checkpoint":
+        """Here."""
+        return self
+
     def begin(self, belongs: Mapping[str, str]) -> None:
         """Say to what the tiles belong that will be stored here; refused if that is not what was begun here."""
         path = self._made(self.directory) / "belongs.json"
@@ -39,7 +44,7 @@ class Checkpoint:
                     file.write(json.dumps(dict(belongs), indent=1).encode())
                 return
         except OSError as error:
-            raise _unwritten(path, error) from error
+            raise unwritten(path, error) from error
         changed = [name for name, value in belongs.items() if begun.get(name) != value]
         if changed:
             raise StorageError(
@@ -52,7 +57,7 @@ class Checkpoint:
 
     def tiles(self, work: Work) -> Iterator[Tile]:
         """The tiles of a table: those that are stored, then the others, each stored as soon as it is finished."""
-        folder = self._folder(work.table_key)
+        folder = self.folder(work.table_key)
         stored: list[int] = []
         for first in work.layout:
             heed()
@@ -81,7 +86,8 @@ class Checkpoint:
                 f"Change it back, or delete {self.directory} and start anew.",
             )
 
-    def _folder(self, table_key: str) -> Path:
+    def folder(self, table_key: str) -> Path:
+        """Where the work with this hash is kept."""
         return self._made(self.directory / table_key)
 
     def _made(self, folder: Path) -> Path:
@@ -123,9 +129,9 @@ def _write(path: Path, tile: Tile) -> None:
     optional = {"success": tile.success, "times": tile.times, "failures": tile.failures}
     arrays |= {name: array for name, array in optional.items() if array is not None}
     try:
-        save_npz(path, arrays | {"content": _content(arrays)})
+        save_npz(path, arrays | {"content": content_of(arrays)})
     except OSError as error:
-        raise _unwritten(path, error) from error
+        raise unwritten(path, error) from error
 
 
 def _ended_by_chance(tile: Tile) -> np.ndarray:
@@ -144,16 +150,17 @@ def _same(one: Tile, other: Tile, where: np.ndarray) -> bool:
     )
 
 
-def _unwritten(path: Path, error: OSError) -> StorageError:
+def unwritten(path: Path, error: OSError) -> StorageError:
+    """What to say of a file that could not be written."""
     return StorageError(
         f"{path} could not be written: {error}.",
-        "Finished tiles need room on the disk, and leave to write there.",
-        "Nothing is lost: those that were written are taken up again.",
+        "Finished work needs room on the disk, and leave to write there.",
+        "Nothing is lost: what was written is taken up again.",
         "Make room and start again, or leave the checkpoint out.",
     )
 
 
-def _content(arrays: dict[str, np.ndarray]) -> np.ndarray:
+def content_of(arrays: dict[str, np.ndarray]) -> np.ndarray:
     """A hash of everything in a tile: an edited one is run again. Whoever writes the hash anew is not noticed."""
     content = hashlib.blake2b(digest_size=16)
     for name, array in sorted(arrays.items()):
@@ -165,7 +172,7 @@ def _read(path: Path, work: Work, first: int) -> Tile | None:
     """A stored tile; None if there is none, or one that an accident has damaged or put in another's place."""
     try:
         arrays = load_npz(path)
-        if not np.array_equal(arrays.pop("content"), _content(arrays)):
+        if not np.array_equal(arrays.pop("content"), content_of(arrays)):
             return None
         tile = Tile(
             arrays["table_key"].tobytes().decode(),

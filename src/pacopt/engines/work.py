@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from pacopt.engines.ended import Failures
 from pacopt.errors import TableError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
+
+if TYPE_CHECKING:
+    from pacopt.engines.store import Checkpoint
 
 #: Called with the number of finished cells and the number of all.
 Progress = Callable[[int, int], None]
@@ -76,6 +79,11 @@ class Tiles(Protocol):
 
     def tiles(self, work: Work) -> Iterator[Tile]:
         """All tiles of a table, in any order."""
+        ...
+
+    @property
+    def kept(self) -> "Checkpoint | None":
+        """Where tiles are kept, if anywhere."""
         ...
 
     def begin(self, belongs: Mapping[str, str]) -> None:

@@ -13,16 +13,21 @@ from pacopt.bounds.success import ClopperPearson
 from pacopt.claims import AbstractClaim, standard_claims
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import default_t_grid
+from pacopt.engines.legs import KeptLegs
+from pacopt.engines.training import AbstractTraining, Descent
 from pacopt.errors import PriorError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.scores import AbstractScore, Ratio
 from pacopt.space import Domain
+from pacopt.support.progress import StageProgress, silent
 from pacopt.support.values import keys
 
 #: Runs candidates, given by name, on instances.
 Run = Callable[[Mapping[str, np.ndarray], Instances], LossTable]
+#: Begins a training on some instances, while others are held out.
+Trainer = Callable[[Instances, Instances, Descent], AbstractTraining]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,14 @@ class Trials:
     min_success: float | None = None
     standard: Mapping[str, float] | None = None
     seed: int = 0
+    #: How many steps a run has, where they are counted.
+    steps: int = 1
+    trains: Trainer | None = None
+    #: Where the finished parts of a training are kept, and who is told of them.
+    kept: KeptLegs | None = None
+    tell: StageProgress = silent
+    #: What a prior has to say of itself, as JSON values; it stands in the provenance of the table.
+    notes: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _remembered: dict[tuple[Any, ...], tuple[LossTable, int]] = field(default_factory=dict, init=False, repr=False)
 
     def table(self, candidates: Mapping[str, np.ndarray]) -> LossTable:
@@ -64,6 +77,17 @@ class Trials:
             if verdicts
             else None,
         )
+
+    def trainer(self, fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
+        """A training on some instances of the prior split; refused where there are no gradients."""
+        if self.trains is None:
+            raise PriorError(
+                "These trials can run candidates, and cannot train them.",
+                "Training needs an engine whose runs can be differentiated.",
+                "",
+                "Pass Trials(..., trains=engine.training, steps=engine.steps).",
+            )
+        return self.trains(fit, held_out, descent)
 
     @property
     def wanted_success(self) -> float | None:

@@ -14,7 +14,7 @@ class Course:
     """Tells somebody who waits."""
 
     def __init__(self, tell: StageProgress = silent) -> None:
-        self._tell = tell
+        self._tell = self.tell = tell
         self._finished: dict[str, int] = {}
         self._expected: dict[str, int] = {}
 

@@ -14,7 +14,9 @@ from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design, Seeding
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.description import identity
+from pacopt.engines.legs import KeptLegs
 from pacopt.engines.racing import race
+from pacopt.engines.training import AbstractTraining, Descent
 from pacopt.engines.work import Tiles
 from pacopt.errors import DesignError
 from pacopt.instances import Instances
@@ -108,6 +110,11 @@ class Stages:
                 guard.refuse(instances)
             return self._run(self.score.runs(self.engine), "prior", candidates, instances)
 
+        def train_prior(fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
+            guard.refuse(fit)
+            with named("prior"):
+                return self.score.runs(self.engine).training(fit, held_out, descent)
+
         return Trials(
             run_prior,
             self.split.prior,
@@ -120,6 +127,10 @@ class Stages:
             min_success=wanted,
             standard=standard,
             seed=seed,
+            steps=self.engine.steps or 1,
+            trains=train_prior,
+            kept=None if self.store is None or self.store.kept is None else KeptLegs(self.store.kept),
+            tell=self.course.tell,
         )
 
     def design(self, measure: DiscreteMeasure, trials: Trials) -> Design:

@@ -11,6 +11,7 @@ from pacopt.measure import DiscreteMeasure
 from pacopt.priors.best_trials import BestTrials
 from pacopt.priors.search import Search
 from pacopt.priors.study import Study
+from pacopt.priors.train import Train
 from pacopt.priors.trials import Trials
 from pacopt.support.values import ONLY
 
@@ -48,7 +49,7 @@ def weighed(prior: Any, trials: Trials) -> DiscreteMeasure:
 
 def described_prior(prior: Any, trials: Trials) -> dict[str, Any]:
     """What a prior is called, the same in every process, and where a search looked; nothing is known of others."""
-    searched = prior.searched(trials) if isinstance(prior, Search | Study | BestTrials) else {}
+    searched = prior.searched(trials) if isinstance(prior, Search | Study | BestTrials | Train) else {}
     return {"prior": _name(prior), "domain": {name: space.to_json() for name, space in searched.items()}}
 
 

@@ -26,3 +26,13 @@ def processor() -> str:
         return ""
     kinds = ("vendor_id", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part")
     return "\n".join(sorted({line for line in lines if line.split(":")[0].strip() in kinds}))
+
+
+def available_memory() -> int | None:
+    """How many bytes can be had without swapping; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+        return int(found) * 1024
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None

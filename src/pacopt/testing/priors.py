@@ -25,7 +25,16 @@ def check_prior(prior: Callable[[Trials], DiscreteMeasure], engine: AbstractEngi
     found = []
     for seed in (0, 0, 1):
         standard = engine.standard(part, None).hyper
-        trials = Trials(engine.table, part, engine.space, train=100, standard=standard, seed=seed)
+        trials = Trials(
+            engine.table,
+            part,
+            engine.space,
+            train=100,
+            standard=standard,
+            seed=seed,
+            steps=engine.steps or 1,
+            trains=engine.training,
+        )
         with told(f"{name} with the seed {seed}"):
             found.append(prior(trials))
     for measure in found:

@@ -23,8 +23,8 @@ class Cluster:
     Each worker is sent the instances once, however many tables are made of them; a table that follows is small.
     """
 
-    def __init__(self, client: Any, store: Checkpoint | None = None) -> None:
-        self.client, self.store = client, store
+    def __init__(self, client: Any, kept: Checkpoint | None = None) -> None:
+        self.client, self.kept = client, kept
         #: What was sent to the cluster, for workers to fetch from each other; and who has which instances.
         self.sent: dict[str, Any] = {}
         self.holders: dict[str, set[str]] = {}
@@ -34,8 +34,8 @@ class Cluster:
 
     def begin(self, belongs: Mapping[str, str]) -> None:
         """As the store says."""
-        if self.store is not None:
-            self.store.begin(belongs)
+        if self.kept is not None:
+            self.kept.begin(belongs)
 
     def tiles(self, work: Work) -> Iterator[Tile]:
         """The tiles of a table, as they come."""
@@ -47,7 +47,7 @@ class Cluster:
                 "Count iterations, or leave the executor out.",
             )
         spread = Spread(work, self)
-        return spread.tiles() if self.store is None else self.store.tiles(spread)
+        return spread.tiles() if self.kept is None else self.kept.tiles(spread)
 
     def held(self, key: str, value: Any) -> Any:
         """A future of what is sent to the cluster."""

@@ -76,7 +76,7 @@ class Cell(eqx.Module):
     def start_loss(self, instance: Instance) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """The loss at the start as the problem has it, and above the minimum where that is known."""
         loss = jnp.asarray(self.judged(self.start_point(instance), instance))
-        return loss, self._above_minimum(loss, loss, instance)[0]
+        return loss, self.above_minimum(loss, loss, instance)[0]
 
     def judged(self, x: Point, instance: Instance) -> Float[Array, ""]:
         """What a table holds of a point: its loss, or the metric of the problem if it has one."""
@@ -122,7 +122,7 @@ class Cell(eqx.Module):
             state, losses, times = self._recorded(state, step, keys, loss_at, self._meeting(start_loss, instance))
         x = self.algorithm.read(state)
         success = True if self.predicate is None else self.predicate(x, instance)
-        return x, Outcome(*self._above_minimum(losses, start_loss, instance), jnp.asarray(success), times)
+        return x, Outcome(*self.above_minimum(losses, start_loss, instance), jnp.asarray(success), times)
 
     def _final(self, state: State, step: Step, keys: Keys, loss_at: LossAt) -> tuple[State, Float[Array, "1"]]:
         if self.random:
@@ -171,16 +171,16 @@ class Cell(eqx.Module):
 
     def _meeting(self, start_loss: Float[Array, ""], instance: Instance) -> Meets:
         """Whether a loss is at or below each target. One below zero meets none: it is not what was declared."""
-        start, _ = self._above_minimum(start_loss, start_loss, instance)
+        start, _ = self.above_minimum(start_loss, start_loss, instance)
         levels = jnp.asarray(self.recorded, dtype=start.dtype) * start
 
         def meets(loss: Float[Array, ""]) -> Bool[Array, " target"]:
-            above, _ = self._above_minimum(loss, start_loss, instance)
+            above, _ = self.above_minimum(loss, start_loss, instance)
             return (above >= 0) & (above <= levels)
 
         return meets
 
-    def _above_minimum(self, loss: Array, start_loss: Array, instance: Instance) -> tuple[Array, Array]:
+    def above_minimum(self, loss: Array, start_loss: Array, instance: Instance) -> tuple[Array, Array]:
         """Losses above the known minimum, and where a rounding error was counted as zero."""
         if not isinstance(self.problem, AbstractKnownMinimum) or isinstance(self.problem, AbstractMetric):
             return loss, jnp.zeros_like(loss, dtype=bool)

@@ -21,6 +21,7 @@ from pacopt.engines.traced.reading import as_seen
 from pacopt.engines.traced.solving import solve
 from pacopt.engines.traced.standard import standard_of
 from pacopt.engines.traced.tabulation import Tabulation, traced_values
+from pacopt.engines.training import AbstractTraining, Descent
 from pacopt.engines.work import Progress, Tiles, collect
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
@@ -142,9 +143,21 @@ class Traced(AbstractEngine):
 
     def seen(self, instances: Instances) -> Instances:
         """The instances with only the fields that a run depends on, in the precision in which it does."""
-        middle = {name: space.at(np.full((1, *_flat(space.shape)), 0.5)) for name, space in self.space.items()}
-        work = self.prepare(middle, instances)
+        work = self.prepare(self._middle(), instances)
         return as_seen(work.cell, traced_values(work.cell, work.candidates, work.dtype), instances, dtype=work.dtype)
+
+    def _middle(self) -> dict[str, np.ndarray]:
+        """One candidate."""
+        return {name: space.at(np.full((1, *_flat(space.shape)), 0.5)) for name, space in self.space.items()}
+
+    def training(self, fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
+        """By gradients through the unrolled run."""
+        from pacopt.engines.traced.training import TracedTraining  # optax, which nothing else needs
+
+        work = self.prepare(self._middle(), fit)
+        about = {**work.provenance, "held_out": held_out.fingerprint}
+        dtype = self.precision if descent.dtype is None else working_type(descent.dtype)
+        return TracedTraining(work.cell, fit, held_out, descent, dtype, about)
 
     def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
         """What theory recommends for the curvature, which is estimated on the prior split unless it is given."""

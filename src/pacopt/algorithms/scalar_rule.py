@@ -1,0 +1,177 @@
+"""A heavy-ball method whose step size and momentum are decided anew at each iteration by a small network of scalars."""
+
+from math import log
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper, Hyper
+from pacopt.errors import AlgorithmError
+from pacopt.problems.base import Objective, Point
+from pacopt.space import Array as ArraySpace
+from pacopt.space import Interval, Tree
+from pacopt.support.numbers import is_whole
+
+#: How many scalars the network sees.
+INPUTS = 7
+#: Cosines of a move and the change of the gradient below this are not believed: curvature is no smaller, and positive.
+FLAT = 1e-3
+#: Step sizes stay within e^9 of the reciprocal of the largest curvature met, so that nothing overflows.
+FAR = 9.0
+#: Where training starts: a step of one over the largest curvature met, and a momentum of 0.8.
+STEP, MOMENTUM, FIRST = 0.0, log(4.0), 0.0
+
+
+class Memory(NamedTuple):
+    """What is carried from step to step: point, last move, last gradient, and four scalars."""
+
+    x: Point
+    move: Point
+    gradient: Point
+    #: The largest curvature y'y / s'y met so far; 0 before any.
+    top: Float[Array, ""]
+    #: The size of the loss at the start.
+    start: Float[Array, ""]
+    taken: Int[Array, ""]
+
+
+class ScalarRule(AbstractAlgorithm, AbstractInitialHyper):
+    """x_next = x - step * gradient(x) + momentum * (x - x_previous), where a network decides step and momentum.
+
+    It sees nothing but scalars that do not change if coordinates are rotated, if the loss or x is multiplied by a
+    number, or if coordinates are added that do not matter. With the last move s, the change y of the gradient g along
+    it, and the largest y'y / s'y met so far, `top`, these are the logarithms of s'y / s's and y'y / s'y relative to
+    `top`, the cosines of (g, s) and of (g, last g), the logarithm of the ratio of their lengths, and the time: k / K
+    and cos(pi k / K). Two layers of `width` tanh units give the logarithm of step * top and the logit of the momentum;
+    a free number for each iteration is added to both (`schedule`).
+
+    With step and momentum of conjugate gradients the iteration would be conjugate gradients (Polyak 1964); those need
+    g'Hg, which costs another evaluation. The scalars hold what is known of it without one.
+
+    Each step is one gradient. Before the first one no curvature is known: it is e^first * loss(start) / |g|^2 (a step
+    of Polyak's, 1969, towards the value 0), for which the loss at the start is evaluated, once in a run. Adding a
+    constant to the loss changes that step, and nothing else. If the loss at the start is 0, its length is e^first.
+
+    A run longer than `steps` goes on with the last numbers of the schedule.
+
+    >>> from pacopt import VaryingCurvature, loss_curves
+    >>> law = VaryingCurvature.draw(seed=0)
+    >>> rule = ScalarRule(steps=20)
+    >>> candidate = jax.tree.map(lambda array: array[None], rule.initial(seed=0))
+    >>> curves = loss_curves(law.problem, rule, candidate, law.sample(9, seed=1), steps=20, at=(0, 20))
+    >>> bool(np.all(curves[:, :, 1] < 0.2 * curves[:, :, 0]))
+    True
+    """
+
+    steps: int = eqx.field(static=True)
+    width: int = eqx.field(static=True, default=16)
+
+    def __check_init__(self) -> None:
+        """Refuse sizes that are none."""
+        for name in ("steps", "width"):
+            if not is_whole(getattr(self, name), 1):
+                raise AlgorithmError(
+                    f"{name} of a ScalarRule is {getattr(self, name)!r}.",
+                    "It is a whole number, at least 1.",
+                    "Its numbers are counted when it is made.",
+                    "Use ScalarRule(steps=50), with the steps that a run will have.",
+                )
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The first step, the network (a row of offsets below each matrix), and two numbers for each iteration."""
+        shapes = {"first": (INPUTS + 1, self.width), "second": (self.width + 1, self.width), "last": (self.width, 2)}
+        return {
+            "first": Interval(-5.0, 5.0),
+            "network": Tree({name: np.zeros(shape) for name, shape in shapes.items()}),
+            "schedule": ArraySpace((self.steps, 2), -5.0, 5.0),
+        }
+
+    def initial(self, seed: int) -> dict[str, Any]:
+        """A plain heavy-ball method: the network is random, and its last layer zero."""
+        rng = np.random.default_rng(seed)
+        hidden = (("first", INPUTS), ("second", self.width))
+        drawn = {
+            name: np.append(rng.normal(size=(fan, self.width)) / np.sqrt(fan), np.zeros((1, self.width)), 0)
+            for name, fan in hidden
+        }
+        return {
+            "first": np.asarray(FIRST),
+            "network": {**drawn, "last": np.zeros((self.width, 2))},
+            "schedule": np.tile([STEP, MOMENTUM], (self.steps, 1)),
+        }
+
+    def init(self, x: Point, hyper: Hyper, objective: Objective) -> Memory:
+        """At rest, with the size of the loss at the start."""
+        start = jnp.abs(jnp.asarray(objective.loss(x)))
+        rest = jax.tree.map(jnp.zeros_like, x)
+        return Memory(x, rest, rest, jnp.zeros_like(start), start, jnp.asarray(0))
+
+    def step(self, state: Memory, hyper: Hyper, objective: Objective) -> Memory:
+        """One gradient, some scalars, one move."""
+        x, s, last, top, start, taken = state
+        g = objective.gradient(x)
+        y = jax.tree.map(jnp.subtract, g, last)
+        # Lengths before products of them: squares of squares would overflow early.
+        lengths = [_root(_dot(each, each)) for each in (s, y, g, last)]
+        of_s, of_y, of_g, of_last = lengths
+        sy = jnp.maximum(_dot(s, y), FLAT * of_s * of_y)
+        curvature = _ratio(of_y, _ratio(sy, of_y))
+        known = (taken > 0) & (curvature > 0) & jnp.isfinite(curvature)
+        top = jnp.where(known, jnp.maximum(top, curvature), top)
+        time = jnp.minimum(taken / self.steps, 1.0).astype(top.dtype)
+        inputs = jnp.stack(
+            [
+                jnp.where(known, _log_ratio(_ratio(_ratio(sy, of_s), of_s), top), 0.0),
+                jnp.where(known, _log_ratio(curvature, top), 0.0),
+                _ratio(_ratio(_dot(g, s), of_g), of_s),
+                _ratio(_ratio(_dot(g, last), of_g), of_last),
+                _log_ratio(of_g, of_last),
+                time,
+                jnp.cos(jnp.pi * time),
+            ]
+        )
+        out = _network(hyper["network"], inputs) + hyper["schedule"][jnp.minimum(taken, self.steps - 1)]
+        bold = jnp.exp(jnp.clip(out[0], -FAR, FAR))
+        towards = jnp.where(start > 0, _ratio(_ratio(start, of_g), of_g), _ratio(jnp.ones_like(start), of_g))
+        guess = jnp.exp(jnp.clip(hyper["first"], -FAR, FAR)) * towards
+        step = jnp.where(top > 0, _ratio(bold, top), guess)
+        momentum = jax.nn.sigmoid(out[1])
+        s = jax.tree.map(lambda move, each: momentum * move - step * each, s, g)
+        return Memory(jax.tree.map(jnp.add, x, s), s, g, top, start, taken + 1)
+
+    def read(self, state: Memory) -> Point:
+        """The current point."""
+        return state.x
+
+
+def _network(weights: Any, inputs: Float[Array, " i"]) -> Float[Array, " o"]:
+    """Two layers of tanh and a linear one; the last row of a matrix is added."""
+    hidden = inputs
+    for layer in (weights["first"], weights["second"]):
+        hidden = jnp.tanh(hidden @ layer[:-1] + layer[-1])
+    return jnp.asarray(hidden @ weights["last"])
+
+
+def _dot(a: Point, b: Point) -> Float[Array, ""]:
+    """The inner product of two points."""
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    return jnp.stack([jnp.sum(one * other) for one, other in pairs]).sum()
+
+
+# A quotient, a root and a logarithm that are 0 where they are not defined, and so are their derivatives.
+def _ratio(a: Any, b: Float[Array, ""]) -> Float[Array, ""]:
+    return jnp.where(b > 0, a / jnp.where(b > 0, b, 1.0), 0.0)
+
+
+def _root(a: Float[Array, ""]) -> Float[Array, ""]:
+    return jnp.where(a > 0, jnp.sqrt(jnp.where(a > 0, a, 1.0)), 0.0)
+
+
+def _log_ratio(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
+    fine = (a > 0) & (b > 0)
+    return jnp.where(fine, jnp.log(jnp.where(fine, a, 1.0)) - jnp.log(jnp.where(fine, b, 1.0)), 0.0)

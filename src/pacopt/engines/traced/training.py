@@ -1,0 +1,235 @@
+"""Training of an algorithm in JAX: Adam through the unrolled run, many updates in one compiled loop."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax  # type: ignore[import-untyped]
+from jaxtyping import Float
+
+from pacopt.algorithms.base import AbstractInitialHyper
+from pacopt.engines.traced.cell import Cell
+from pacopt.engines.traced.differentiability import check_gradient, differentiated
+from pacopt.engines.traced.nesting import flat_space, flattened
+from pacopt.engines.traced.precision import in_precision, precision
+from pacopt.engines.traced.static import divided, united
+from pacopt.engines.traced.unrolled import descended, final_ratio
+from pacopt.engines.training import AbstractTraining, Descent, Leg, State, Values
+from pacopt.errors import EngineError
+from pacopt.instances import Instances
+from pacopt.support.arrays import digest
+from pacopt.support.machine import available_memory
+
+#: How many held-out instances are run after each leg, at most.
+LOOKED_AT = 1000
+#: Where training starts in a space, for an algorithm that does not say it: this far from its middle at most.
+AROUND = 0.1
+#: What is kept of a step for the way back, in sizes of a point, and how many bytes of it may be kept of all steps.
+RESIDUALS, PLENTY = 16, 2**28
+#: The second moments of Adam; added to their root.
+SMALL = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class TracedTraining(AbstractTraining):
+    """Adam (Kingma & Ba 2015) with clipped gradients, in the logarithm of hyperparameters in logarithmic scale."""
+
+    cell: Cell
+    fit: Instances
+    held_out: Instances
+    descent: Descent
+    dtype: np.dtype[Any]
+    #: Code, instances and versions, as a JSON value.
+    about: Mapping[str, Any]
+    _compiled: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that was given."""
+        return digest([dict(self.about), *map(str, self.descent), str(self.dtype), optax.__version__])
+
+    def begun(self, seed: int) -> State:
+        """Where the algorithm says, else around the middle of each space."""
+        algorithm, space = self.cell.algorithm, flat_space(self.cell.algorithm)
+        if isinstance(algorithm, AbstractInitialHyper):
+            given = flattened(algorithm, algorithm.initial(seed))
+        else:
+            rng = np.random.default_rng(seed)
+            places = {name: rng.uniform(0.5 - AROUND, 0.5 + AROUND, each.dimension) for name, each in space.items()}
+            given = {
+                name: each.at(places[name][None] if each.shape else places[name])[0] for name, each in space.items()
+            }
+        theta = {name: self._inner(name, np.asarray(given[name], dtype=np.float64)) for name in space}
+        zero = {name: np.zeros_like(array) for name, array in theta.items()}
+        parts = {"theta": theta, "mean": theta, "first": zero, "second": zero}
+        return _joined(parts) | {"count": np.zeros((), dtype=np.int64)}
+
+    def leg(self, state: State, rates: Float[np.ndarray, " update"], steps: int, seed: int) -> Leg:
+        """One compiled loop."""
+        arrays, rest = divided(self.cell)
+        with precision(self.dtype):
+            given = jax.tree.map(lambda array: jnp.asarray(self._cast(array)), _parted(state))
+            rows = np.random.default_rng(seed).integers(len(self.fit), size=(len(rates), self.descent.batch))
+            words = np.random.default_rng([seed, 1]).integers(2**32, size=(*rows.shape, 2), dtype=np.uint32)
+            batch = (jnp.asarray(rows.astype(np.int32)), jnp.asarray(words), jnp.asarray(self._cast(rates)))
+            call = (arrays, given, self._pool(), batch, jnp.asarray(steps, dtype=np.int32))
+            if "leg" not in self._compiled:
+                self._begin(rest, call)
+            found, losses, norms, held = self._compiled["leg"](*call)
+            if not state["count"]:
+                self._first(rest, call, float(norms[0]))
+            state = _joined(jax.tree.map(lambda array: np.asarray(array, np.float64), found[0]))
+        fine = np.isfinite(np.asarray(norms))
+        loss = float(np.asarray(losses)[fine].mean()) if fine.any() else np.nan
+        count = np.asarray(found[1], dtype=np.int64)
+        return Leg(state | {"count": count}, loss, float(held), np.asarray(norms, dtype=np.float64))
+
+    def values(self, state: State) -> Values:
+        """The last ones."""
+        return self._outer(_parted(state)[0]["theta"])
+
+    def averaged(self, state: State) -> Values:
+        """An exponential average."""
+        return self._outer(_parted(state)[0]["mean"])
+
+    def mean(self, several: list[Values]) -> Values:
+        """The mean of each number, or of its logarithm."""
+        inner = [{name: self._inner(name, array) for name, array in one.items()} for one in several]
+        return self._outer({name: np.mean([one[name] for one in inner], axis=0) for name in inner[0]})
+
+    def shaken(self, state: State, amount: float, seed: int) -> Values:
+        """Gaussian noise over the root of the second moment of the gradient, as in an update of Adam."""
+        parts, rng = _parted(state)[0], np.random.default_rng([seed, 2])
+        size = max(float(np.sqrt(np.mean(np.concatenate([np.ravel(v) for v in parts["second"].values()])))), SMALL)
+        noise = {
+            name: amount * rng.normal(size=array.shape) * size / (np.sqrt(parts["second"][name]) + size)
+            for name, array in parts["mean"].items()
+        }
+        return self._outer({name: parts["mean"][name] + noise[name] for name in noise})
+
+    def _begin(self, rest: Any, call: Any) -> None:
+        """Refuse what has no gradient, or too little memory; then compile."""
+        with differentiated(self.cell):
+            lowered = jax.jit(partial(_leg, rest, self.descent, self._how)).lower(*call)
+        compiled = lowered.compile()
+        needed, here = _bytes(compiled), available_memory()
+        if here is not None and needed > here:
+            raise EngineError(
+                f"Training by batches of {self.descent.batch} needs about {needed / 2**30:.1f} GiB of memory, and "
+                f"{here / 2**30:.1f} GiB are available.",
+                "States of the runs of a batch are kept for the way back.",
+                "",
+                f"Use a smaller batch: Train(batch={max(1, int(self.descent.batch * here / needed / 2))}).",
+            )
+        self._compiled["leg"] = compiled
+
+    def _first(self, rest: Any, call: Any, norm: float) -> None:
+        """Refuse a start from which no gradient leads on; what is wrong with it is only looked for if there is none."""
+        arrays, (parts, _), (fit, _), (rows, words, _), steps = call
+        if not np.isfinite(norm) or norm == 0:
+            gradient = jax.jit(partial(_gradient, rest, self.descent.logs, self._how))
+            check_gradient(gradient(arrays, parts["theta"], fit, rows[0], words[0], steps), parts["theta"])
+
+    def _pool(self) -> Any:
+        """The instances of both parts, where runs are made."""
+        if "pool" not in self._compiled:
+            parts = (self.fit, self.held_out[:LOOKED_AT])
+            self._compiled["pool"] = tuple(
+                {name: jnp.asarray(in_precision(name, array, self.dtype)) for name, array in part.fields.items()}
+                for part in parts
+            )
+        return self._compiled["pool"]
+
+    @property
+    def _how(self) -> "_How":
+        """Sparing if the states of all steps, and what is computed of them, would fill too much."""
+        one = {name: array[0] for name, array in self._pool()[0].items()}
+        point = sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(self.cell.start_point, one)))
+        kept = point * self.dtype.itemsize * RESIDUALS * self.cell.steps * self.descent.batch
+        return _How(self._logs, kept > PLENTY)
+
+    @property
+    def _logs(self) -> frozenset[str]:
+        """The hyperparameters in logarithmic scale."""
+        return frozenset(n for n, space in flat_space(self.cell.algorithm).items() if getattr(space, "log", False))
+
+    def _inner(self, name: str, value: np.ndarray) -> np.ndarray:
+        return np.log(value) if name in self._logs else np.asarray(value)
+
+    def _outer(self, theta: Mapping[str, np.ndarray]) -> Values:
+        return {name: np.exp(array) if name in self._logs else array for name, array in theta.items()}
+
+    def _cast(self, array: np.ndarray) -> np.ndarray:
+        return array.astype(self.dtype) if array.dtype.kind == "f" else array.astype(np.int32)
+
+
+class _How(NamedTuple):
+    """The hyperparameters in logarithmic scale, and whether memory is spared."""
+
+    logs: frozenset[str]
+    sparing: bool
+
+
+def _ratios(cell: Cell, how: _How, theta: Any, instances: Any, words: Any, steps: Any) -> Any:
+    values = {name: jnp.exp(array) if name in how.logs else array for name, array in theta.items()}
+    run = partial(final_ratio, cell, values, steps=steps, sparing=how.sparing)
+    return jax.vmap(lambda instance, seed: run(instance, seed))(instances, words)
+
+
+def _gradient(rest: Any, weight: float, how: _How, arrays: Any, theta: Any, *batch: Any) -> tuple[Any, Any]:
+    """What goes down, on the rows of one batch, and its gradient."""
+    pool, rows, words, steps = batch
+    cell: Cell = united(arrays, rest)
+    instances = {name: array[rows] for name, array in pool.items()}
+
+    def loss(theta: Any) -> Any:
+        return descended(_ratios(cell, how, theta, instances, words, steps), weight)
+
+    return jax.value_and_grad(loss)(theta)
+
+
+def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: Any, batch: Any, steps: Any) -> Any:
+    """The updates of one leg: the state after them, losses, norms of gradients, and the loss on held-out instances."""
+    fit, held_out = pool
+    adam = optax.chain(optax.clip_by_global_norm(descent.clip), optax.scale_by_adam(eps=SMALL))
+
+    def update(carry: Any, each: Any) -> Any:
+        (parts, count), (rows, words, rate) = carry, each
+        loss, gradient = _gradient(rest, descent.logs, how, arrays, parts["theta"], fit, rows, words, steps)
+        norm = jnp.sqrt(sum(jnp.sum(each**2) for each in jax.tree.leaves(gradient)))
+        memory = optax.ScaleByAdamState(count, parts["first"], parts["second"])
+        moves, (_, memory) = adam.update(gradient, (optax.EmptyState(), memory))
+        theta = jax.tree.map(lambda old, move: old - rate * move, parts["theta"], moves)
+        share = jnp.maximum(1 / (memory.count + 1.0), 1 / descent.updates).astype(norm.dtype)
+        mean = jax.tree.map(lambda old, new: old + share * (new - old), parts["mean"], theta)
+        new = {"theta": theta, "mean": mean, "first": memory.mu, "second": memory.nu}, memory.count
+        return jax.tree.map(lambda a, b: jnp.where(jnp.isfinite(norm), a, b), new, carry), (loss, norm)
+
+    state, (losses, norms) = jax.lax.scan(update, state, batch)
+    count = len(next(iter(held_out.values())))
+    words = jnp.stack([jnp.arange(count, dtype=np.uint32), jnp.zeros(count, dtype=np.uint32)], axis=1)
+    ratios = _ratios(united(arrays, rest), how, state[0]["mean"], held_out, words, steps)
+    return state, losses, norms, descended(ratios, descent.logs)
+
+
+def _joined(parts: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {f"{part}/{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+
+
+def _parted(state: State) -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
+    parts: dict[str, dict[str, np.ndarray]] = {}
+    for key, array in state.items():
+        if "/" in key:
+            part, name = key.split("/", 1)
+            parts.setdefault(part, {})[name] = array
+    return parts, state["count"]
+
+
+def _bytes(compiled: Any) -> int:
+    """What a compiled function needs besides what it is given, as its compiler says."""
+    analysis = compiled.memory_analysis()
+    return 0 if analysis is None else int(analysis.temp_size_in_bytes + analysis.output_size_in_bytes)

@@ -1,0 +1,61 @@
+"""A run as a function that can be differentiated by hyperparameters, in bounded memory."""
+
+from math import ceil, sqrt
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from pacopt.algorithms.base import State
+from pacopt.engines.traced.cell import Cell, Seed, Values
+from pacopt.engines.traced.metrics import metric_of
+from pacopt.problems.base import Instance, Objective
+
+#: Ratios below this count as this: at the minimum a logarithm has no slope that helps.
+LEAST = 1e-30
+
+
+def final_ratio(
+    cell: Cell, values: Values, instance: Instance, seed: Seed, steps: Int[Array, ""], *, sparing: bool
+) -> Float[Array, ""]:
+    """The loss after so many steps, at most those of the cell, relative to the start; a ranged metric to its range.
+
+    If it is `sparing`, states are kept at the ends of segments of about sqrt(steps) steps, and computed anew between
+    them on the way back: memory grows like sqrt(steps), and time by one run.
+    """
+    objective, hyper, algorithm = Objective(cell.problem, instance), cell.hyper(values), cell.algorithm
+    start, metric = cell.start_point(instance), metric_of(cell.problem)
+    raw, above = cell.start_loss(instance)
+    root = jax.random.wrap_key_data(seed) if cell.random else None
+
+    def keys(number: Any) -> tuple[Any, ...]:
+        return () if root is None else (jax.random.fold_in(root, number),)
+
+    def step(state: State, number: Int[Array, ""]) -> tuple[State, None]:
+        # The number of steps is the same for all instances, so that this stays a branch, and one compilation does.
+        moved = jax.lax.cond(
+            number <= steps, lambda: algorithm.step(state, hyper, objective, *keys(number)), lambda: state
+        )
+        return moved, None
+
+    def segment(state: State, numbers: Int[Array, " step"]) -> tuple[State, None]:
+        return jax.lax.scan(step, state, numbers)
+
+    state = jax.tree.map(jnp.asarray, algorithm.init(start, hyper, objective, *keys(0)))
+    if sparing:
+        size = ceil(sqrt(cell.steps))
+        numbers = 1 + jnp.arange(size * ceil(cell.steps / size)).reshape(-1, size)
+        state, _ = jax.lax.scan(jax.checkpoint(segment), state, numbers)
+    else:
+        state, _ = segment(state, 1 + jnp.arange(cell.steps))
+    final = cell.above_minimum(cell.judged(algorithm.read(state), instance), raw, instance)[0]
+    scale = above if metric is None or metric.largest is None else jnp.asarray(metric.largest, final.dtype)
+    return jnp.where(scale > 0, final / jnp.where(scale > 0, scale, 1.0), 0.0)
+
+
+def descended(ratios: Float[Array, " instance"], logs: float) -> Float[Array, ""]:
+    """What training brings down: the mean ratio, above 1 by its logarithm, plus so much of the mean logarithm."""
+    log = jnp.log(jnp.maximum(ratios, LEAST))
+    mild = jnp.where(ratios < 1.0, ratios, 1.0 + jnp.where(ratios < 1.0, 0.0, log))
+    return jnp.mean(mild + logs * log)

@@ -1,0 +1,76 @@
+"""What an engine offers whose runs can be differentiated: hyperparameters that follow a gradient."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+#: Everything that is needed to go on with a training, as arrays by name.
+State = Mapping[str, np.ndarray]
+#: The hyperparameters of one candidate, by name.
+Values = Mapping[str, np.ndarray]
+
+
+class Descent(NamedTuple):
+    """How training goes down: instances in a batch, updates in a leg, the norm at which gradients are clipped.
+
+    What goes down is the mean of the ratio of final to initial loss plus `logs` times the mean of its logarithm. Above
+    1 the ratio counts as 1 + its logarithm, so that one run that diverges does not drown all others. The runs of
+    updates have the number type `dtype`, if it is not that of the engine.
+    """
+
+    batch: int
+    updates: int
+    clip: float
+    logs: float
+    dtype: Any = None
+
+
+class Leg(NamedTuple):
+    """Some updates: where they led, the mean of what went down, on its way and then on held-out instances.
+
+    `norms` are those of the gradients before they were clipped; an update without a finite one is left out.
+    """
+
+    state: State
+    loss: float
+    held_out: float
+    norms: Float[np.ndarray, " update"]
+
+
+class AbstractTraining(ABC):
+    """A training that is under way on some instances, while others are held out."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """A hash of all that determines it but seeds: code, instances, settings, versions."""
+
+    @abstractmethod
+    def begun(self, seed: int) -> State:
+        """The state before the first update; another seed, another start."""
+
+    @abstractmethod
+    def leg(self, state: State, rates: Float[np.ndarray, " update"], steps: int, seed: int) -> Leg:
+        """The updates of one leg with these learning rates, by runs of so many steps; batches are drawn by the seed."""
+
+    @abstractmethod
+    def values(self, state: State) -> Values:
+        """The hyperparameters."""
+
+    @abstractmethod
+    def averaged(self, state: State) -> Values:
+        """Their mean over the last updates."""
+
+    @abstractmethod
+    def mean(self, several: list[Values]) -> Values:
+        """The mean of several candidates, in the scales in which they are trained."""
+
+    @abstractmethod
+    def shaken(self, state: State, amount: float, seed: int) -> Values:
+        """The mean over the last updates plus noise, less where the loss is more sensitive.
+
+        With the amount 1, noise in one hyperparameter is as large as an update's with a learning rate of 1.
+        """
