@@ -10,7 +10,7 @@ from pacopt.errors import StorageError
 from pacopt.support.arrays import load_npz, save_npz
 
 #: Names of what a leg has besides its state.
-LOSS, HELD_OUT, NORMS, CONTENT = "loss", "held_out", "norms", "content"
+LOSS, HELD_OUT, NORMS, LEFT_OUT, CONTENT = "loss", "held_out", "norms", "left_out", "content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,16 @@ class KeptLegs:
             arrays = load_npz(self.checkpoint.folder(key) / f"{name}.npz")
             if not np.array_equal(arrays.pop(CONTENT), content_of(arrays)):
                 return None
-            loss, held_out, norms = (arrays.pop(each) for each in (LOSS, HELD_OUT, NORMS))
+            loss, held_out, norms, left_out = (arrays.pop(each) for each in (LOSS, HELD_OUT, NORMS, LEFT_OUT))
         except (FileNotFoundError, StorageError, KeyError):
             return None
-        return Leg(arrays, float(loss), float(held_out), norms)
+        return Leg(arrays, float(loss), float(held_out), norms, int(left_out))
 
     def keep(self, key: str, name: str, leg: Leg) -> None:
         """Write a leg, whole or not at all."""
         path = self.checkpoint.folder(key) / f"{name}.npz"
         own = {LOSS: np.array(leg.loss), HELD_OUT: np.array(leg.held_out), NORMS: leg.norms}
+        own[LEFT_OUT] = np.array(leg.left_out)
         arrays = {**leg.state, **own}
         try:
             save_npz(path, arrays | {CONTENT: content_of(arrays)})

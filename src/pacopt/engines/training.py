@@ -14,7 +14,7 @@ Values = Mapping[str, np.ndarray]
 
 
 class Descent(NamedTuple):
-    """How training goes down: instances in a batch, updates in a leg, the norm at which gradients are clipped.
+    """How training goes down: instances in a batch, updates in a leg, the norm at which each run's gradient is clipped.
 
     What goes down is the mean of the ratio of final to initial loss plus `logs` times the mean of its logarithm. Above
     1 the ratio counts as 1 + its logarithm, so that one run that diverges does not drown all others. The runs of
@@ -31,13 +31,15 @@ class Descent(NamedTuple):
 class Leg(NamedTuple):
     """Some updates: where they led, the mean of what went down, on its way and then on held-out instances.
 
-    `norms` are those of the gradients before they were clipped; an update without a finite one is left out.
+    `norms` are the medians over each batch of the norms of its gradients, before they were clipped. `left_out` is how
+    many runs had no finite gradient; an update without any is left out.
     """
 
     state: State
     loss: float
     held_out: float
     norms: Float[np.ndarray, " update"]
+    left_out: int = 0
 
 
 class AbstractTraining(ABC):

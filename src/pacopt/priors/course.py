@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from pacopt.engines.training import AbstractTraining, Leg, State
+from pacopt.engines.training import AbstractTraining, Descent, Leg, State
 from pacopt.errors import PriorError
 from pacopt.priors.trials import Trials
 from pacopt.support.arrays import digest
@@ -20,6 +20,8 @@ LEGS, SHORTEST = 20, 10
 CURRICULUM = (0.2, 0.5)
 #: A loss that is higher than the best so far by this much has collapsed: the ratio has grown tenfold, or is 1.
 COLLAPSED = 0.5
+#: More than this part of runs without a finite gradient is worth a remark.
+MANY = 0.01
 #: Gradients explode if their median is so many times what they are clipped at, and vanish below the other number.
 EXPLODED, VANISHED = 1e3, 1e-10
 
@@ -59,7 +61,9 @@ class Course:
     start: int
     legs: tuple[Leg, ...]
     collapses: int = 0
+    #: The norm at which gradients were clipped, and the number of instances in a batch.
     clip: float = 1.0
+    batch: int = 1
     tried: tuple[tuple[int, float], ...] = field(default=())
 
     @property
@@ -73,19 +77,20 @@ class Course:
         """The smallest loss on held-out instances."""
         return self.legs[self.whole[0]].held_out if self.whole else np.inf
 
-    @property
-    def left_out(self) -> int:
-        """Updates whose gradient was not finite."""
-        return sum(int((~np.isfinite(leg.norms)).sum()) for leg in self.legs)
+    def fallen(self, leg: Leg) -> bool:
+        """Whether a leg ended far above the best, or most of its runs had no gradient."""
+        lost = leg.left_out > 0.5 * self.batch * len(leg.norms)
+        return lost or not leg.held_out <= self.best + COLLAPSED
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What went wrong, if anything did."""
-        updates = sum(len(leg.norms) for leg in self.legs)
-        medians = [float(np.median(leg.norms)) for leg in self.legs if np.isfinite(leg.norms).all()]
+        runs = self.batch * sum(len(leg.norms) for leg in self.legs)
+        left_out = sum(leg.left_out for leg in self.legs)
+        medians = [float(np.nanmedian(leg.norms)) for leg in self.legs if np.isfinite(leg.norms).any()]
         found = []
-        if self.left_out:
-            found.append(f"{self.left_out} of {updates} updates had no finite gradient, and were left out")
+        if left_out > MANY * runs:
+            found.append(f"{left_out} of {runs} runs had no finite gradient, and were left out")
         if any(each > EXPLODED * self.clip for each in medians):
             found.append(f"gradients exploded: in one of {len(self.legs)} legs their median is {max(medians):.2g}")
         if any(each < VANISHED for each in medians):
@@ -102,15 +107,16 @@ class Course:
             "updates": [len(leg.norms) for leg in self.legs],
             "starts": [[seed, held_out if isfinite(held_out) else None] for seed, held_out in self.tried],
             "start": self.start,
+            "left_out": [leg.left_out for leg in self.legs],
             "remarks": list(self.remarks),
         }
 
 
-def trained(training: AbstractTraining, plan: Plan, trials: Trials, clip: float = 1.0) -> Course:
+def trained(training: AbstractTraining, plan: Plan, trials: Trials, descent: Descent) -> Course:
     """The start that does best after its first legs, trained to the end."""
     work = _Work(training, plan, trials)
     first = len(CURRICULUM) + 1
-    pilots = [work.on(Course(k, (), clip=clip), first) for k in range(plan.restarts)]
+    pilots = [work.on(Course(k, (), clip=descent.clip, batch=descent.batch), first) for k in range(plan.restarts)]
     best = min(pilots, key=lambda course: course.best)
     course = replace(work.on(best, plan.legs), tried=tuple((each.start, each.best) for each in pilots))
     if not course.whole:
@@ -142,7 +148,7 @@ class _Work:
                 leg = self._leg(course, number)
                 if kept is not None:
                     kept.keep(key, name, leg)
-            collapsed = len(course.whole) > 0 and not leg.held_out <= course.best + COLLAPSED
+            collapsed = bool(course.whole) and course.fallen(leg)
             course = replace(course, legs=(*course.legs, leg), collapses=course.collapses + collapsed)
             self._tell(course, leg)
         return course
@@ -159,8 +165,7 @@ class _Work:
             seed = int(np.random.default_rng([self.trials.seed, course.start]).integers(2**31))
             return self.training.begun(seed)
         last = course.legs[-1]
-        fallen = course.whole and not last.held_out <= course.best + COLLAPSED
-        return course.legs[course.whole[0]].state if fallen else last.state
+        return course.legs[course.whole[0]].state if course.whole and course.fallen(last) else last.state
 
     def _tell(self, course: Course, leg: Leg) -> None:
         plan, pilot = self.plan, len(CURRICULUM) + 1

@@ -29,12 +29,12 @@ class Train:
     """Candidates trained by gradients through the unrolled run, for algorithms with arrays of hyperparameters.
 
     A part of the prior split, `held_out`, is not trained on. On the rest Adam makes `updates` updates by batches of
-    `batch` instances, with a learning rate that falls from `rate` to zero along a cosine, and gradients clipped at
-    `clip`; what goes down is the mean ratio of final to initial loss plus `logs` times the mean of its logarithm. The
-    first tenth of the updates are by runs of a fifth and a half of the steps, where gradients are tamer. Of several
-    `restarts` the one that does best on held-out instances after a tenth of the updates goes on. If training
-    collapses, it goes on from the best that there was, at half the rate; if gradients explode or vanish, that is said
-    in a warning and stands in the provenance of the table.
+    `batch` instances, with a learning rate that falls from `rate` to zero along a cosine. The gradient of each run is
+    clipped at the norm `clip`, and left out if it is not finite. What goes down is the mean ratio of final to initial
+    loss plus `logs` times the mean of its logarithm. The first tenth of the updates are by runs of a fifth and a half
+    of the steps, where gradients are tamer. Of several `restarts` the one that does best on held-out instances after
+    three twentieths of the updates goes on. If training collapses, it goes on from the best that there was, at half
+    the rate; if gradients explode or vanish, that is said in a warning and stands in the provenance of the table.
 
     The candidates are the mean of the hyperparameters over the last updates at several times, the mean of the best of
     these, and a cloud around the best: noise, less of it where the loss is more sensitive. Those that do best on
@@ -46,12 +46,12 @@ class Train:
     kept.
 
     >>> Train(updates=2000, candidates=16)
-    Train(updates=2000, batch=64, rate=0.005, restarts=2, held_out=0.25, candidates=16, clip=1.0, logs=0.2, dtype=None)
+    Train(updates=2000, batch=64, rate=0.01, restarts=2, held_out=0.25, candidates=16, clip=1.0, logs=0.2, dtype=None)
     """
 
     updates: int = 3000
     batch: int = 64
-    rate: float = 5e-3
+    rate: float = 1e-2
     restarts: int = 2
     held_out: float = 0.25
     candidates: int = 16
@@ -65,6 +65,7 @@ class Train:
 
     def most(self, trials: Trials) -> tuple[int, int]:
         """How many runs of the whole prior split are made, about, and how many candidates there will be."""
+        self._plan()
         part = 1 + CHOICE * self.candidates * self.held_out
         return int(np.ceil(part)), checked_count(self.candidates)
 
@@ -75,7 +76,7 @@ class Train:
         trials.need_instances()
         fit, held_out = parted(trials.instances, self.held_out, trials.seed)
         training = trials.trainer(fit, held_out, descent)
-        course = trained(training, plan, trials)
+        course = trained(training, plan, trials, descent)
         made = gathered(training, course, CHOICE * self.candidates, trials.seed)
         table = best_of(made, trials.run(made, held_out), self.candidates, trials)
         measure = weigh(table, np.empty(0, dtype=int), trials)

@@ -1,6 +1,6 @@
-"""Whether a run has a gradient by its hyperparameters, found out before anything long starts."""
+"""Whether runs have a gradient by their hyperparameters, found out before anything long starts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,24 +29,26 @@ def differentiated(cell: Cell) -> Iterator[None]:
         ) from error
 
 
-def check_gradient(found: tuple[Any, Any], theta: Mapping[str, Any]) -> None:
-    """Refuse a first gradient that is not finite, or that is zero everywhere."""
-    loss, gradient = found
-    bad = [name for name in theta if not np.isfinite(np.asarray(gradient[name])).all()]
-    if bad or not np.isfinite(loss):
-        what = f"derivative by {bad[0]!r}" if bad else "loss"
-        kind = "NaN" if bad and np.isnan(np.asarray(gradient[bad[0]])).any() else "not finite"
+def check_gradients(found: tuple[Any, Any], rows: np.ndarray) -> None:
+    """Refuse first gradients of which one is not finite, or all are zero."""
+    losses, gradients = np.asarray(found[0]), {name: np.asarray(each) for name, each in found[1].items()}
+    fine = {name: np.isfinite(each).reshape(len(rows), -1).all(axis=1) for name, each in gradients.items()}
+    bad = np.flatnonzero(~np.all(list(fine.values()), axis=0))
+    if len(bad):
+        name = next(name for name, each in fine.items() if not each[bad[0]])
+        kind = "NaN" if np.isnan(gradients[name][bad[0]]).any() else "infinite"
         raise EngineError(
-            f"In the first batch, before any update, the {what} is {kind}; the loss is {float(loss):g}.",
-            "Training starts where the loss and its gradient are finite.",
-            "An update by NaN makes all hyperparameters NaN.",
+            f"Before any update the derivative by {name!r} is {kind} for {len(bad)} of {len(rows)} instances (first: "
+            f"row {rows[bad[0]]} of those to train on, with a loss of {losses[bad[0]]:g}).",
+            "Training starts where all gradients are finite.",
+            "A gradient that is no number leads nowhere, and leaving these instances out would train for the others.",
             "Start with smaller steps, so that no run overflows; and where the loss or the algorithm takes a root, a "
             "norm or a logarithm that can be 0, choose with jax.numpy.where what goes in, not only what comes out: "
             "jax_debug_nans finds the place.",
         )
-    if not any(np.any(np.asarray(gradient[name])) for name in theta):
+    if not any(np.any(each) for each in gradients.values()):
         raise EngineError(
-            "In the first batch, before any update, the gradient by all hyperparameters is zero.",
+            "Before any update the gradient by all hyperparameters is zero for all instances of a batch.",
             "Training follows a gradient.",
             "The run does not depend on its hyperparameters, or only by steps (rounding, comparisons, sorting).",
             "Use pacopt.priors.Search, which needs no gradient.",

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from pacopt.algorithms.base import AbstractInitialHyper
 from pacopt.engines.traced.cell import Cell
-from pacopt.engines.traced.differentiability import check_gradient, differentiated
+from pacopt.engines.traced.differentiability import check_gradients, differentiated
 from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import in_precision, precision
 from pacopt.engines.traced.static import divided, united
@@ -32,6 +32,8 @@ AROUND = 0.1
 RESIDUALS, PLENTY = 16, 2**28
 #: The second moments of Adam; added to their root.
 SMALL = 1e-8
+#: Lengths below this are not made longer.
+TINY = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +81,15 @@ class TracedTraining(AbstractTraining):
             call = (arrays, given, self._pool(), batch, jnp.asarray(steps, dtype=np.int32))
             if "leg" not in self._compiled:
                 self._begin(rest, call)
-            found, losses, norms, held = self._compiled["leg"](*call)
-            if not state["count"]:
-                self._first(rest, call, float(norms[0]))
+            found, told, held = self._compiled["leg"](*call)
+            losses, norms, left_out = (np.asarray(each, dtype=np.float64) for each in told)
+            if not state["count"] and (left_out[0] > 0 or norms[0] == 0):
+                self._refuse_first(rest, call)
             state = _joined(jax.tree.map(lambda array: np.asarray(array, np.float64), found[0]))
-        fine = np.isfinite(np.asarray(norms))
-        loss = float(np.asarray(losses)[fine].mean()) if fine.any() else np.nan
         count = np.asarray(found[1], dtype=np.int64)
-        return Leg(state | {"count": count}, loss, float(held), np.asarray(norms, dtype=np.float64))
+        known = losses[np.isfinite(losses)]
+        loss = float(known.mean()) if len(known) else np.nan
+        return Leg(state | {"count": count}, loss, float(held), norms, int(left_out.sum()))
 
     def values(self, state: State) -> Values:
         """The last ones."""
@@ -127,12 +130,12 @@ class TracedTraining(AbstractTraining):
             )
         self._compiled["leg"] = compiled
 
-    def _first(self, rest: Any, call: Any, norm: float) -> None:
-        """Refuse a start from which no gradient leads on; what is wrong with it is only looked for if there is none."""
+    def _refuse_first(self, rest: Any, call: Any) -> None:
+        """Say what is wrong with the first gradients: of which instance, by which hyperparameter."""
         arrays, (parts, _), (fit, _), (rows, words, _), steps = call
-        if not np.isfinite(norm) or norm == 0:
-            gradient = jax.jit(partial(_gradient, rest, self.descent.logs, self._how))
-            check_gradient(gradient(arrays, parts["theta"], fit, rows[0], words[0], steps), parts["theta"])
+        gradients = jax.jit(partial(_gradients, rest, self.descent.logs, self._how))
+        found = gradients(arrays, parts["theta"], fit, rows[0], words[0], steps)
+        check_gradients(found, np.asarray(rows[0]))
 
     def _pool(self) -> Any:
         """The instances of both parts, where runs are made."""
@@ -174,46 +177,69 @@ class _How(NamedTuple):
     sparing: bool
 
 
-def _ratios(cell: Cell, how: _How, theta: Any, instances: Any, words: Any, steps: Any) -> Any:
+def _ratio(cell: Cell, how: _How, theta: Any, instance: Any, seed: Any, steps: Any) -> Any:
     values = {name: jnp.exp(array) if name in how.logs else array for name, array in theta.items()}
-    run = partial(final_ratio, cell, values, steps=steps, sparing=how.sparing)
-    return jax.vmap(lambda instance, seed: run(instance, seed))(instances, words)
+    return final_ratio(cell, values, instance, seed, steps, sparing=how.sparing)
 
 
-def _gradient(rest: Any, weight: float, how: _How, arrays: Any, theta: Any, *batch: Any) -> tuple[Any, Any]:
-    """What goes down, on the rows of one batch, and its gradient."""
+def _gradients(rest: Any, weight: float, how: _How, arrays: Any, theta: Any, *batch: Any) -> tuple[Any, Any]:
+    """What goes down, on each row of a batch, and its gradients."""
     pool, rows, words, steps = batch
     cell: Cell = united(arrays, rest)
     instances = {name: array[rows] for name, array in pool.items()}
 
-    def loss(theta: Any) -> Any:
-        return descended(_ratios(cell, how, theta, instances, words, steps), weight)
+    def loss(theta: Any, instance: Any, seed: Any) -> Any:
+        return descended(_ratio(cell, how, theta, instance, seed, steps), weight)
 
-    return jax.value_and_grad(loss)(theta)
+    return jax.vmap(jax.value_and_grad(loss), in_axes=(None, 0, 0))(theta, instances, words)
+
+
+def _clipped(gradients: Any, clip: float) -> tuple[Any, Any]:
+    """The mean of gradients, each of them shortened to this length and left out if it is not finite, and their norms.
+
+    So one run that explodes neither decides where an update goes nor prevents it.
+    """
+    leaves = jax.tree.leaves(gradients)
+    norms = jnp.sqrt(sum(jnp.sum(each.reshape(len(each), -1) ** 2, axis=1) for each in leaves))
+    fine = jnp.isfinite(norms)
+    factors = jnp.where(fine, jnp.minimum(1.0, clip / jnp.maximum(norms, TINY)), 0.0) / jnp.maximum(fine.sum(), 1)
+
+    def mean(each: Any) -> Any:
+        flat = each.reshape(len(each), -1)
+        return (factors @ jnp.where(fine[:, None], flat, 0.0)).reshape(each.shape[1:])
+
+    return jax.tree.map(mean, gradients), jnp.where(fine, norms, jnp.nan)
 
 
 def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: Any, batch: Any, steps: Any) -> Any:
     """The updates of one leg: the state after them, losses, norms of gradients, and the loss on held-out instances."""
     fit, held_out = pool
-    adam = optax.chain(optax.clip_by_global_norm(descent.clip), optax.scale_by_adam(eps=SMALL))
+    adam = optax.scale_by_adam(eps=SMALL)
 
     def update(carry: Any, each: Any) -> Any:
         (parts, count), (rows, words, rate) = carry, each
-        loss, gradient = _gradient(rest, descent.logs, how, arrays, parts["theta"], fit, rows, words, steps)
-        norm = jnp.sqrt(sum(jnp.sum(each**2) for each in jax.tree.leaves(gradient)))
+        losses, gradients = _gradients(rest, descent.logs, how, arrays, parts["theta"], fit, rows, words, steps)
+        gradient, norms = _clipped(gradients, descent.clip)
         memory = optax.ScaleByAdamState(count, parts["first"], parts["second"])
-        moves, (_, memory) = adam.update(gradient, (optax.EmptyState(), memory))
+        moves, memory = adam.update(gradient, memory)
         theta = jax.tree.map(lambda old, move: old - rate * move, parts["theta"], moves)
-        share = jnp.maximum(1 / (memory.count + 1.0), 1 / descent.updates).astype(norm.dtype)
+        share = jnp.maximum(1 / (memory.count + 1.0), 1 / descent.updates).astype(rate.dtype)
         mean = jax.tree.map(lambda old, new: old + share * (new - old), parts["mean"], theta)
         new = {"theta": theta, "mean": mean, "first": memory.mu, "second": memory.nu}, memory.count
-        return jax.tree.map(lambda a, b: jnp.where(jnp.isfinite(norm), a, b), new, carry), (loss, norm)
+        some = jnp.any(jnp.isfinite(norms))
+        told = (
+            jnp.nanmean(jnp.where(jnp.isfinite(losses), losses, jnp.nan)),
+            jnp.nanmedian(norms),
+            jnp.isnan(norms).sum(),
+        )
+        return jax.tree.map(lambda a, b: jnp.where(some, a, b), new, carry), told
 
-    state, (losses, norms) = jax.lax.scan(update, state, batch)
+    state, told = jax.lax.scan(update, state, batch)
     count = len(next(iter(held_out.values())))
     words = jnp.stack([jnp.arange(count, dtype=np.uint32), jnp.zeros(count, dtype=np.uint32)], axis=1)
-    ratios = _ratios(united(arrays, rest), how, state[0]["mean"], held_out, words, steps)
-    return state, losses, norms, descended(ratios, descent.logs)
+    run = partial(_ratio, united(arrays, rest), how, state[0]["mean"])
+    ratios = jax.vmap(lambda instance, seed: run(instance, seed, steps))(held_out, words)
+    return state, told, descended(ratios, descent.logs)
 
 
 def _joined(parts: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
