@@ -9,6 +9,7 @@ from ._version import __version__ as __version__
 from .algorithms import FISTA as FISTA
 from .algorithms import LBFGS as LBFGS
 from .algorithms import AbstractAlgorithm as AbstractAlgorithm
+from .algorithms import AbstractDecisions as AbstractDecisions
 from .algorithms import AbstractInitialHyper as AbstractInitialHyper
 from .algorithms import AbstractStandardHyper as AbstractStandardHyper
 from .algorithms import AbstractStochasticAlgorithm as AbstractStochasticAlgorithm
@@ -34,6 +35,7 @@ from .claims import Budget as Budget
 from .claims import Shares as Shares
 from .comparison import Comparison as Comparison
 from .comparison import Curves as Curves
+from .decisions import Decisions as Decisions
 from .design import Design as Design
 from .engines import AbstractCellEngine as AbstractCellEngine
 from .engines import AbstractEngine as AbstractEngine

@@ -255,7 +255,10 @@ def raw_runs(table: LossTable, candidate: int) -> Raw:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """Safeguarded relative losses over the steps, for each row of the comparison: mean, median, 10 % and 90 %."""
+    """Safeguarded relative losses over the steps, for each row of the comparison: mean, median, 10 % and 90 %.
+
+    Baselines with another number of steps have no curve.
+    """
 
     names: tuple[str, ...]
     steps: Int[np.ndarray, " step"]
@@ -276,6 +279,10 @@ class Curves:
         return Curves(
             tuple(names), frozen(np.asarray(steps)), *(frozen(each) for each in (z.mean(axis=1), median, low, high))
         )
+
+
+#: The arrays of curves, as a run stores them beside their names.
+CURVES = ("steps", "mean", "median", "low", "high")
 
 
 def recorded_steps(steps: int) -> tuple[int, ...]:

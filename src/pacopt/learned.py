@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from pacopt.certificate import Certificate
-from pacopt.comparison import Comparison, Curves, Raw, raw_runs
+from pacopt.comparison import CURVES, Comparison, Curves, Raw, raw_runs
+from pacopt.decisions import Decisions
 from pacopt.draws import seed_of
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.restoring import Given, restored_engine
@@ -37,7 +38,7 @@ class Learned:
     if the test split is empty), `curves` the losses on the way there, where the engine sees them. `engine` runs the
     algorithm, and is None after loading
     where the code could not be found (`missing` says which). `train` are the training instances, kept to recompute
-    cells of the table.
+    cells of the table. `decisions` are what the algorithm decided over the steps of its test runs, where it says so.
     """
 
     certificate: Certificate
@@ -48,6 +49,7 @@ class Learned:
     train: Instances | None
     provenance: Mapping[str, Any]
     missing: str = ""
+    decisions: Decisions | None = None
 
     @property
     def origin(self) -> Origin:
@@ -164,8 +166,11 @@ class Learned:
         if self.test is not None:
             files["test.npz"] = self.test.save
         if self.curves is not None:
-            curves = {name: getattr(self.curves, name) for name in ("steps", "mean", "median", "low", "high")}
+            curves = {name: getattr(self.curves, name) for name in CURVES} | {"names": np.array(self.curves.names)}
             files["curves.npz"] = lambda path: save_npz(path, curves)
+        if self.decisions is not None:
+            decisions = self.decisions.stored()
+            files["decisions.npz"] = lambda path: save_npz(path, decisions)
         if instances and self.train is not None and self.train.storable:
             files["instances.npz"] = self.train.save
         return write_with_report(directory, files, here)
@@ -265,12 +270,19 @@ def _read(directory: str | os.PathLike[str], files: Mapping[str, Path], given: G
         certificate=certificate,
         table=table,
         test=test,
-        curves=Curves(test.origin.rows, **load_npz(files["curves.npz"])) if test and "curves.npz" in files else None,
+        curves=_curves(load_npz(files["curves.npz"]), test) if test and "curves.npz" in files else None,
         engine=engine,
         train=_drawn(Instances.load(files["instances.npz"]), certificate) if "instances.npz" in files else None,
         provenance=provenance,
         missing=missing,
+        decisions=Decisions.restored(load_npz(files["decisions.npz"])) if "decisions.npz" in files else None,
     )
+
+
+def _curves(arrays: Mapping[str, Any], test: LossTable) -> Curves:
+    """Stored curves; those of earlier versions have no names, and are those of the rows."""
+    names = tuple(arrays["names"].tolist()) if "names" in arrays else test.origin.rows
+    return Curves(names, **{name: arrays[name] for name in CURVES})
 
 
 def _drawn(train: Instances, certificate: Certificate) -> Instances:

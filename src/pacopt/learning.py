@@ -21,7 +21,7 @@ from pacopt.splits import Split, refuse_repeats
 from pacopt.stages.asking import check_flag, checked_score, engine_and_split, recording, seeding_of
 from pacopt.stages.baselines import TEXTBOOK, Baseline, compared_with, opponents
 from pacopt.stages.course import Course, expected_runs
-from pacopt.stages.evaluation import compared, evaluated, number_of, seeds_matter, usual_of
+from pacopt.stages.evaluation import compared, decided, evaluated, number_of, seeds_matter, usual_of
 from pacopt.stages.refusals import TrainingGuard, checked_seed, refuse_seen
 from pacopt.stages.rehearsing import rehearse
 from pacopt.stages.running import Stages, described_machine
@@ -162,6 +162,7 @@ def learn(
             rows = compared(table, design, deployed, standard.hyper)
             others = compared_with(stages.opponents, rows, engine)
             test, curves = evaluated(stages.runner(design), rows, parts.test, others, design.score, store)
+            decisions = decided(stages.runner(design), deployed, parts.test, mu_L)
         about = {
             **table.provenance,
             "confidence": float(confidence),
@@ -173,4 +174,6 @@ def learn(
         }
         if engine.random:
             about["seeds_matter"] = seeds_matter(engine, deployed, parts.train, seed)
-        return Learned(certificate, table, test, curves, design.score.runs(engine), parts.train, about)
+        return Learned(
+            certificate, table, test, curves, design.score.runs(engine), parts.train, about, decisions=decisions
+        )

@@ -4,6 +4,7 @@ from pacopt.algorithms.adam import Adam
 from pacopt.algorithms.barzilai_borwein import BarzilaiBorwein
 from pacopt.algorithms.base import (
     AbstractAlgorithm,
+    AbstractDecisions,
     AbstractInitialHyper,
     AbstractStandardHyper,
     AbstractStochasticAlgorithm,
@@ -22,6 +23,7 @@ __all__ = [
     "FISTA",
     "LBFGS",
     "AbstractAlgorithm",
+    "AbstractDecisions",
     "AbstractInitialHyper",
     "AbstractStandardHyper",
     "AbstractStochasticAlgorithm",

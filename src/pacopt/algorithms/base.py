@@ -109,6 +109,18 @@ class AbstractInitialHyper(eqx.Module):
         """Hyperparameters to start from, as the algorithm sees them; another seed, another start."""
 
 
+class AbstractDecisions(eqx.Module):
+    """For algorithms that decide something anew in each step, so that a report can show what they do."""
+
+    @abstractmethod
+    def decisions(self, state: State) -> Mapping[str, Any]:
+        """Numbers that the last step decided, by what they are called, read from the state after it; NaN for none."""
+
+    def textbook(self, mu: float, L: float) -> dict[str, float]:
+        """What the textbook takes in their place, in every step, if all curvatures lie between mu and L."""
+        return {}
+
+
 def checked_curvature(curvature: Any) -> tuple[float, float]:
     """(mu, L) as given by a user."""
     try:

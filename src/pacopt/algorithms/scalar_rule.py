@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper, Hyper
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractDecisions, AbstractInitialHyper, Hyper
+from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
@@ -24,10 +25,12 @@ FLAT = 1e-3
 FAR = 9.0
 #: Where training starts: a step of one over the largest curvature met, and a momentum of 0.8.
 STEP, MOMENTUM, FIRST = 0.0, log(4.0), 0.0
+#: What its decisions are called.
+BOLDNESS, INERTIA = "step size times curvature", "momentum"
 
 
 class Memory(NamedTuple):
-    """What is carried from step to step: point, last move, last gradient, and four scalars."""
+    """What is carried from step to step: point, last move, last gradient, and scalars."""
 
     x: Point
     move: Point
@@ -37,9 +40,12 @@ class Memory(NamedTuple):
     #: The size of the loss at the start.
     start: Float[Array, ""]
     taken: Int[Array, ""]
+    #: What the last step decided.
+    step: Float[Array, ""]
+    momentum: Float[Array, ""]
 
 
-class ScalarRule(AbstractAlgorithm, AbstractInitialHyper):
+class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
     """x_next = x - step * gradient(x) + momentum * (x - x_previous), where a network decides step and momentum.
 
     It sees nothing but scalars that do not change if coordinates are rotated, if the loss or x is multiplied by a
@@ -108,12 +114,12 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper):
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> Memory:
         """At rest, with the size of the loss at the start."""
         start = jnp.abs(jnp.asarray(objective.loss(x)))
-        rest = jax.tree.map(jnp.zeros_like, x)
-        return Memory(x, rest, rest, jnp.zeros_like(start), start, jnp.asarray(0))
+        rest, none = jax.tree.map(jnp.zeros_like, x), jnp.zeros_like(start)
+        return Memory(x, rest, rest, none, start, jnp.asarray(0), none, none)
 
     def step(self, state: Memory, hyper: Hyper, objective: Objective) -> Memory:
         """One gradient, some scalars, one move."""
-        x, s, last, top, start, taken = state
+        x, s, last, top, start, taken, *_ = state
         g = objective.gradient(x)
         y = jax.tree.map(jnp.subtract, g, last)
         # Lengths before products of them: squares of squares would overflow early.
@@ -142,11 +148,21 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper):
         step = jnp.where(top > 0, _ratio(bold, top), guess)
         momentum = jax.nn.sigmoid(out[1])
         s = jax.tree.map(lambda move, each: momentum * move - step * each, s, g)
-        return Memory(jax.tree.map(jnp.add, x, s), s, g, top, start, taken + 1)
+        return Memory(jax.tree.map(jnp.add, x, s), s, g, top, start, taken + 1, step, momentum)
 
     def read(self, state: Memory) -> Point:
         """The current point."""
         return state.x
+
+    def decisions(self, state: Memory) -> dict[str, Float[Array, ""]]:
+        """Step size times the largest curvature met so far, and momentum; before any curvature is met, neither."""
+        found = {BOLDNESS: state.step * state.top, INERTIA: state.momentum}
+        return {name: jnp.where(state.top > 0, value, jnp.nan) for name, value in found.items()}
+
+    def textbook(self, mu: float, L: float) -> dict[str, float]:
+        """Polyak's constants for quadratics."""
+        constant = HeavyBall().standard(mu, L)
+        return {BOLDNESS: constant["step_size"] * L, INERTIA: constant["momentum"]}
 
 
 def _network(weights: Any, inputs: Float[Array, " i"]) -> Float[Array, " o"]:

@@ -36,6 +36,13 @@ class Standard(NamedTuple):
     curvature: tuple[float, float] | None = None
 
 
+class Decided(NamedTuple):
+    """What an algorithm decided in each run at some steps, by name, and what the textbook takes in every step."""
+
+    values: Mapping[str, Float[np.ndarray, "run step"]]
+    textbook: Mapping[str, float]
+
+
 class AbstractEngine(ABC):
     """Runs candidates on instances.
 
@@ -139,6 +146,12 @@ class AbstractEngine(ABC):
         self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Tiles | None = None
     ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]] | None:
         """The table, and the losses at some steps on the way; None for an engine that sees only where runs end."""
+        return None
+
+    def decisions(
+        self, hyper: Mapping[str, Any], instances: Instances, at: Iterable[int], curvature: tuple[float, float] | None
+    ) -> Decided | None:
+        """What the algorithm decides at some steps (from 1 on) of its runs; None where nobody can tell."""
         return None
 
     def seen(self, instances: Instances) -> Instances:

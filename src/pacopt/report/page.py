@@ -30,6 +30,7 @@ def report_html(learned: Reportable | Certificate) -> str:
     from pacopt.report.sections.budget import budget_figure
     from pacopt.report.sections.choices import choices_of
     from pacopt.report.sections.curves import curves_figure
+    from pacopt.report.sections.decisions import decisions_figure
     from pacopt.report.sections.histogram import histogram_figure
     from pacopt.report.sections.measured import measured_of
     from pacopt.report.sections.origin import chosen_values, not_claimed, origin, recomputed, title_of
@@ -44,6 +45,7 @@ def report_html(learned: Reportable | Certificate) -> str:
     possible = (
         budget_figure(source),
         curves_figure(source),
+        decisions_figure(source),
         histogram_figure(source),
         posterior_figure(source, candidates),
         choices.figure,

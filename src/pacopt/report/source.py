@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from pacopt.certificate import Certificate
 from pacopt.comparison import Comparison, Curves
+from pacopt.decisions import Decisions
 from pacopt.errors import StorageError
 from pacopt.loss_table import LossTable
 from pacopt.provenance import Origin
@@ -40,6 +41,11 @@ class Reportable(Protocol):
         ...
 
     @property
+    def decisions(self) -> Decisions | None:
+        """What the algorithm decided on the way, on the test split, if it says so."""
+        ...
+
+    @property
     def provenance(self) -> Mapping[str, Any]:
         """Where everything comes from."""
         ...
@@ -66,6 +72,12 @@ class Reported:
     provenance: Mapping[str, Any]
     remarks: tuple[str, ...]
     learned: bool
+    decisions: Decisions | None = None
+
+    @property
+    def arrays(self) -> bool:
+        """Whether a hyperparameter is an array, which no axis can show."""
+        return any(values.ndim > 1 for values in self.table.candidates.values())
 
     @property
     def origin(self) -> Origin:
@@ -85,6 +97,7 @@ def reported(source: Certificate | Reportable) -> Reported:
             source.provenance,
             source.remarks,
             learned=True,
+            decisions=source.decisions,
         )
     if source.table is None:
         raise StorageError(

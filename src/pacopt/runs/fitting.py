@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pacopt.decisions import fits
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.runs.files import read_json
@@ -38,7 +39,9 @@ def lacking(root: Path, table: LossTable) -> list[str]:
 
 def _test(root: Path, table: LossTable, deployed: Any) -> dict[str, bool]:
     if not (root / "test.npz").exists():
-        return {"curves.npz is there without test.npz": not (root / "curves.npz").exists()}
+        return {
+            f"{name} is there without test.npz": not (root / name).exists() for name in ("curves.npz", "decisions.npz")
+        }
     test, split = LossTable.load(root / "test.npz"), table.origin.split
     rules = {
         "test.npz does not start with the deployed hyperparameters": marked_hyper(test.hyper(0)) == deployed,
@@ -46,10 +49,22 @@ def _test(root: Path, table: LossTable, deployed: Any) -> dict[str, bool]:
         or test.origin.instances == split.test.fingerprint,
     }
     if (root / "curves.npz").exists():
-        curves = load_npz(root / "curves.npz")
-        ends = {name: array.shape[:1] for name, array in curves.items() if array.ndim > 1}
-        rules["curves.npz does not have a line for each row of test.npz"] = set(ends.values()) == {(test.shape[0],)}
+        rules["curves.npz does not have a line for each row of test.npz"] = _curves(root, test)
+    if (root / "decisions.npz").exists():
+        rules["decisions.npz does not have a line for each decision"] = fits(load_npz(root / "decisions.npz"))
     return rules
+
+
+def _curves(root: Path, test: LossTable) -> bool:
+    """A line for each row, and then for baselines of the table; those of earlier versions had no names and no more."""
+    curves, rows = load_npz(root / "curves.npz"), test.shape[0]
+    ends = {array.shape[:1] for array in curves.values() if array.ndim > 1}
+    if "names" not in curves:
+        return ends == {(rows,)}
+    names = curves["names"].tolist()
+    others = [name for name in test.baselines if name in names[rows:]]
+    known = tuple(names[:rows]) == test.origin.rows and names[rows:] == others
+    return known and ends == {(len(names),)}
 
 
 def _instances(root: Path, table: LossTable) -> dict[str, bool]:

@@ -68,12 +68,30 @@ class Opponent(NamedTuple):
         self, score: AbstractScore, instances: Instances, store: Tiles | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """What its runs on these instances come to, infinite for one that failed; and how they failed."""
-        candidates = {name: np.asarray([value]) for name, value in self.hyper.items()}
-        table = score.runs(self.engine).table(candidates, instances, None, store)
-        losses = table.losses[0]
-        if instances.draws is not None and not self.engine.random:  # the same run for every seed of the others
-            losses = np.repeat(losses, instances.draws.seeds.shape[1])
+        table = score.runs(self.engine).table(self._candidates, instances, None, store)
+        losses = self._repeated(table.losses[0], instances)
         return np.where(np.isfinite(losses), losses, np.inf), failures_of([table.provenance])
+
+    def curve(
+        self, score: AbstractScore, instances: Instances, at: tuple[int, ...], store: Tiles | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """What its runs come to, and the losses [run, step] on the way; None if it has not as many steps."""
+        engine = score.runs(self.engine)
+        found = engine.curves(self._candidates, instances, at, store) if engine.steps == at[-1] else None
+        if found is None:
+            return self.losses(score, instances, store)[0], None
+        table, losses = found
+        last = self._repeated(table.losses[0], instances)
+        return np.where(np.isfinite(last), last, np.inf), self._repeated(losses[0], instances)
+
+    @property
+    def _candidates(self) -> dict[str, np.ndarray]:
+        return {name: np.asarray([value]) for name, value in self.hyper.items()}
+
+    def _repeated(self, losses: np.ndarray, instances: Instances) -> np.ndarray:
+        """The same run for every seed of the others."""
+        once = instances.draws is None or self.engine.random
+        return losses if once or instances.draws is None else np.repeat(losses, instances.draws.seeds.shape[1], axis=0)
 
 
 def opponents(

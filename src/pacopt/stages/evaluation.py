@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pacopt.comparison import Curves, recorded_steps
+from pacopt.decisions import Decisions
 from pacopt.design import Design
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.work import Tiles
@@ -59,7 +60,7 @@ def evaluated(
 ) -> tuple[LossTable | None, Curves | None]:
     """Each row on the test split, and its losses on the way, where the engine sees them; nothing without a split.
 
-    Baselines that are no rows stand beside them.
+    Baselines that are no rows stand beside them, and their curves, if they have as many steps.
     """
     if not len(test):
         return None, None
@@ -68,11 +69,28 @@ def evaluated(
     with named("test"):
         found = engine.curves(candidates, test, at, store)
         table, losses = (engine.table(candidates, test, None, store), None) if found is None else found
-        beside = {each.name: each.losses(score or Ratio(), test, store)[0] for each in others}
+        beside = {each.name: each.curve(score or Ratio(), test, at, store) for each in others}
     about: dict[str, Any] = {"rows": list(rows), "baselines": {each.name: each.described() for each in others}}
     about |= usual_of(engine)
-    table = replace(table, provenance={**table.provenance, **about}, baselines=beside)
-    return table, None if losses is None else Curves.of(tuple(rows), at, losses, table)
+    table = replace(
+        table, provenance={**table.provenance, **about}, baselines={name: ends for name, (ends, _) in beside.items()}
+    )
+    if losses is None:
+        return table, None
+    ways = {name: way[None] for name, (_, way) in beside.items() if way is not None}
+    return table, Curves.of((*rows, *ways), at, np.concatenate([losses, *ways.values()]), table)
+
+
+def decided(
+    engine: AbstractEngine, hyper: Mapping[str, Any], test: Instances, curvature: tuple[float, float] | None
+) -> Decisions | None:
+    """What the deployed algorithm decides on the test split, where it says so; None without one."""
+    at = recorded_steps(engine.steps or 0)[1:]
+    if not len(test) or not at:
+        return None
+    with named("test"):
+        found = engine.decisions(hyper, test, at, curvature)
+    return None if found is None else Decisions.of(at, found.values, found.textbook)
 
 
 def usual_of(engine: AbstractEngine) -> dict[str, str]:

@@ -95,9 +95,7 @@ class Cell(eqx.Module):
         self, values: Values, instance: Instance, start_loss: Float[Array, ""], seed: Seed, *, stops: bool = False
     ) -> tuple[Point, Outcome]:
         """The final point of the run, and what remains of it; one that stops does so at its goal."""
-        objective, hyper = Objective(self.problem, instance), self.hyper(values)
-        start, algorithm = self.start_point(instance), self.algorithm
-        root = jax.random.wrap_key_data(seed) if self.random else None
+        start = self.start_point(instance)
 
         def loss_at(state: State) -> Float[Array, ""]:
             """The loss; exactly that of the start if the run is there, though a batch may round it differently."""
@@ -105,14 +103,7 @@ class Cell(eqx.Module):
             there = [jnp.all(a == b) for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(start), strict=True)]
             return jnp.where(jnp.all(jnp.stack(there)), start_loss, self.judged(x, instance))
 
-        def keys(number: Any) -> tuple[Any, ...]:
-            """A key of its own for each step, and for the start; nothing for an algorithm that draws nothing."""
-            return () if root is None else (jax.random.fold_in(root, number),)
-
-        def step(state: State, *key: Any) -> State:
-            return algorithm.step(state, hyper, objective, *key)
-
-        state = jax.tree.map(jnp.asarray, algorithm.init(start, hyper, objective, *keys(0)))
+        state, step, keys = self.begun(values, instance, seed)
         if stops:
             state, losses, times = self._stopped(state, step, keys, loss_at, self._meeting(start_loss, instance))
         elif self.at == (self.steps,) and not self.recorded:
@@ -123,6 +114,21 @@ class Cell(eqx.Module):
         x = self.algorithm.read(state)
         success = True if self.predicate is None else self.predicate(x, instance)
         return x, Outcome(*self.above_minimum(losses, start_loss, instance), jnp.asarray(success), times)
+
+    def begun(self, values: Values, instance: Instance, seed: Seed) -> tuple[State, Step, Keys]:
+        """The state before the first step, how a step is made, and the keys that it is given."""
+        objective, hyper, algorithm = Objective(self.problem, instance), self.hyper(values), self.algorithm
+        root = jax.random.wrap_key_data(seed) if self.random else None
+
+        def keys(number: Any) -> tuple[Any, ...]:
+            """A key of its own for each step, and for the start; nothing for an algorithm that draws nothing."""
+            return () if root is None else (jax.random.fold_in(root, number),)
+
+        def step(state: State, *key: Any) -> State:
+            return algorithm.step(state, hyper, objective, *key)
+
+        first = algorithm.init(self.start_point(instance), hyper, objective, *keys(0))
+        return jax.tree.map(jnp.asarray, first), step, keys
 
     def _final(self, state: State, step: Step, keys: Keys, loss_at: LossAt) -> tuple[State, Float[Array, "1"]]:
         if self.random:

@@ -8,12 +8,19 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, AbstractStochasticAlgorithm
-from pacopt.engines.base import AbstractEngine, Candidates, Metric, Predicate, Standard
+from pacopt.algorithms.base import (
+    AbstractAlgorithm,
+    AbstractDecisions,
+    AbstractStandardHyper,
+    AbstractStochasticAlgorithm,
+)
+from pacopt.engines.base import AbstractEngine, Candidates, Decided, Metric, Predicate, Standard
 from pacopt.engines.description import candidates_hash, stored
 from pacopt.engines.solution import Solution
 from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.checks import checked_candidates
+from pacopt.engines.traced.deciding import decided
+from pacopt.engines.traced.merging import merged
 from pacopt.engines.traced.metrics import metric_of
 from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import working_type
@@ -132,6 +139,18 @@ class Traced(AbstractEngine):
         """The table, and what it holds of runs at some steps on the way."""
         return self._run(candidates, instances, tuple(at), None, store)
 
+    @heeded()
+    def decisions(
+        self, hyper: Mapping[str, Any], instances: Instances, at: Iterable[int], curvature: tuple[float, float] | None
+    ) -> Decided | None:
+        """What the algorithm decides, if it says so; not if runs stop."""
+        if not isinstance(self.algorithm, AbstractDecisions) or self.goal is not None:
+            return None
+        candidates = {name: np.asarray(value)[None] for name, value in hyper.items()}
+        found = decided(self.prepare(candidates, instances), tuple(at))
+        textbook = {} if curvature is None else self.algorithm.textbook(*curvature)
+        return Decided(found, {name: float(value) for name, value in textbook.items() if name in found})
+
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int = 0) -> Solution:
         """One instance, with the safeguard that returns the start unless the run ended at or below it."""
         given = {name: np.asarray(value)[None] for name, value in flattened(self.algorithm, hyper).items()}
@@ -212,28 +231,7 @@ class Traced(AbstractEngine):
             done += work.layout.rows * work.layout.runs
         if len(found) == 1:
             return found[0][1:]
-        return _merged(found, checked_candidates(self.algorithm, candidates))
-
-
-def _merged(
-    found: list[tuple[np.ndarray, LossTable, np.ndarray]], values: Mapping[str, np.ndarray]
-) -> tuple[LossTable, np.ndarray]:
-    """Tables of candidates with different choices as one, in the order of the candidates."""
-    order = np.argsort(np.concatenate([rows for rows, _, _ in found]))
-    tables = [table for _, table, _ in found]
-    verdicts = [table.success for table in tables if table.success is not None]
-    clamped = sum(table.provenance["clamped"] for table in tables)
-    table = LossTable(
-        losses=np.concatenate([table.losses for table in tables])[order],
-        start=tables[0].start,
-        candidates=values,
-        success=np.concatenate(verdicts)[order] if verdicts else None,
-        provenance={**tables[0].provenance, "candidates": candidates_hash(values), "clamped": clamped},
-        fingerprints=tables[0].fingerprints,
-        columns=tables[0].columns,
-        times={target: np.concatenate([table.times[target] for table in tables])[order] for target in tables[0].times},
-    )
-    return table, np.concatenate([losses for _, _, losses in found])[order]
+        return merged(found, checked_candidates(self.algorithm, candidates))
 
 
 def _flat(shape: tuple[int, ...]) -> tuple[int, ...]:

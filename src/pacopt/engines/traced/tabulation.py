@@ -154,7 +154,7 @@ class Tabulation:
         with precision(self.dtype):
             shared = [jax.device_put((arrays, hypers), device) for device in devices]
         for first in firsts:
-            self._start_losses(self._columns(first, self.tiling.span))
+            self._start_losses(self.columns_from(first, self.tiling.span))
         compiled = threading.Event()
 
         def explained(first: int, position: int) -> Tile:
@@ -168,10 +168,10 @@ class Tabulation:
             lane = position % len(devices)
             try:
                 with precision(self.dtype):
-                    columns = self._columns(first, self.tiling.span)
+                    columns = self.columns_from(first, self.tiling.span)
                     raw, start = self._start_losses(columns)
                     columns, raw = (each.reshape(self.tiling.groups, self.tiling.lanes) for each in (columns, raw))
-                    batches = jax.device_put((self._batch(columns), raw, self.seeds[columns]), devices[lane])
+                    batches = jax.device_put((self.batch(columns), raw, self.seeds[columns]), devices[lane])
                     result = _run_tile(rest, *shared[lane], *batches)
             finally:
                 compiled.set()
@@ -199,7 +199,7 @@ class Tabulation:
             precision(self.dtype),
             errors_explained("at the starts of the instances", "Leave out instances on which it fails."),
         ):
-            found = _run_starts(rest, arrays, self._batch(self._columns(first, size)))
+            found = _run_starts(rest, arrays, self.batch(self.columns_from(first, size)))
             raw, start = (np.asarray(each)[: self.tiling.columns - first] for each in found)
         start = start.astype(np.float64)
         refuse_bad_losses(np.zeros((1, len(start))), start, first_instance=first)
@@ -225,11 +225,12 @@ class Tabulation:
         kept = {target: table.times[target] for target in self.cell.targets}
         return replace(table, losses=table.times[self.cell.goal], start=None, success=None, times=kept)
 
-    def _columns(self, first: int, count: int) -> np.ndarray:
+    def columns_from(self, first: int, count: int) -> np.ndarray:
         """So many instances from the first on; past the end the last one is repeated."""
         return np.minimum(np.arange(first, first + count), self.tiling.columns - 1)
 
-    def _batch(self, columns: np.ndarray) -> dict[str, np.ndarray]:
+    def batch(self, columns: np.ndarray) -> dict[str, np.ndarray]:
+        """The data of these instances, in the precision of a run."""
         return {name: in_precision(name, array[columns], self.dtype) for name, array in self.instances.fields.items()}
 
     def _tile(self, table_key: str, first: int, start: np.ndarray, outcome: Outcome) -> Tile:

@@ -1,7 +1,7 @@
-"""The loss over the iterations, learned against standard."""
+"""The loss over the iterations: learned, textbook and baselines at equal numbers of steps."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -29,13 +29,27 @@ from pacopt.report.words import estimate
 TITLE = "Loss over iterations"
 #: A band that reaches further than this factor below the lines is cut off.
 FAR = 1e3
-#: Colour, dashes and the style of the legend for each row of a comparison.
+#: What is the median candidate of the prior: in a cloud around a trained one it hides behind what was learned.
+MEDIAN = "prior median"
+
+
+class Look(NamedTuple):
+    """Colour and dashes of a line; mark and tone of its entry in the legend."""
+
+    colour: str
+    dash: tuple[int, int]
+    mark: str
+    tone: str
+
+
 LOOKS = {
-    "learned": (LEARNED, [1, 0], "solid", "learned"),
-    "standard": (STANDARD, [8, 4], "dashed", "standard"),
-    "prior median": (MUTED, [2, 3], "dotted", "muted"),
+    "learned": Look(LEARNED, (1, 0), "solid", "learned"),
+    "standard": Look(STANDARD, (8, 4), "dashed", "standard"),
+    MEDIAN: Look(MUTED, (2, 3), "dotted", "muted"),
 }
-SAID = {"learned": "learned", "standard": "textbook", "prior median": "median candidate of the prior"}
+#: For baselines, by their place.
+RIVALS = tuple(Look(f"var(--{tone})", (6, 3), "dashed", tone) for tone in ("rival1", "rival2", "rival3", "rival4"))
+SAID = {"learned": "learned", "standard": "textbook", MEDIAN: "median candidate of the prior"}
 
 
 def curves_figure(source: Reported) -> Figure | None:
@@ -45,24 +59,27 @@ def curves_figure(source: Reported) -> Figure | None:
         return None  # a table, or an engine that sees only where runs end
     if curves is None or comparison is None:
         return Figure("curves", TITLE, "Nothing was measured on a test split", "The test split is empty.")
-    ends = {name: between(comparison[name].interval) for name in curves.names}
+    shown = _drawn(curves, cloud=source.arrays)
+    ends = {name: between(comparison[name].interval) for name in shown}
     heading = f"After {curves.steps[-1]} steps the loss is on average {ends['learned']} of its start"
     if "standard" in ends:
         heading += f", with the textbook's hyperparameters {ends['standard']}"
+    elif rivals := [name for name in shown if name not in LOOKS]:
+        heading += f", with {_said(rivals[0])} {ends[rivals[0]]}"
     caption = (
         f"Loss relative to the start on {comparison.instances} test {comparison.noun}, with the safeguard (a run above "
-        "its start counts as 1). Thick lines: mean. Thin lines: median. Bands: from the 10 % to the 90 % quantile. "
-        "Measured, not certified; the means at the end with their 95 % intervals."
+        f"its start counts as 1){_counted(shown)}. Thick lines: mean. Thin lines: median. Bands: from the 10 % to the "
+        "90 % quantile. Measured, not certified; the means at the end with their 95 % intervals."
     )
-    described = "; ".join(f"{SAID[name]} {interval}" for name, interval in ends.items())
+    described = "; ".join(f"{_said(name)} {interval}" for name, interval in ends.items())
     charts: tuple[Chart, ...] = ()
     if (curves.mean > 0).any():
         charts = (
             Chart(
                 "curves",
-                _spec(curves),
+                _spec(curves, shown),
                 f"Lines over steps. Mean ratio at the end, 95 % interval: {described}.",
-                _legend(curves),
+                tuple(Key(look.mark, look.tone, _said(name)) for name, look in shown.items()),
             ),
         )
     else:
@@ -70,9 +87,30 @@ def curves_figure(source: Reported) -> Figure | None:
     return Figure("curves", TITLE, heading, caption, charts, _numbers(curves, ends))
 
 
-def _spec(curves: Curves) -> dict[str, Any]:
-    middle = np.concatenate([curves.mean[curves.mean > 0], curves.median[curves.median > 0]])
-    low = curves.low[curves.low > middle.min() / FAR]  # a few runs that end at 1e-30 would leave no room for the rest
+def _drawn(curves: Curves, *, cloud: bool) -> dict[str, Look]:
+    """What is drawn, and how; baselines in their order."""
+    rivals = [name for name in curves.names if name not in LOOKS]
+    looks = LOOKS | {name: RIVALS[place % len(RIVALS)] for place, name in enumerate(rivals)}
+    return {name: looks[name] for name in curves.names if name != MEDIAN or not cloud}
+
+
+def _said(name: str) -> str:
+    """What a line is called."""
+    return SAID.get(name, name.removeprefix("the "))
+
+
+def _counted(shown: Mapping[str, Look]) -> str:
+    """What is equal for all methods."""
+    return ", at equal numbers of steps" if any(name not in LOOKS for name in shown) else ""
+
+
+def _spec(curves: Curves, shown: Mapping[str, Look]) -> dict[str, Any]:
+    lines_at = [curves.names.index(name) for name in shown]
+    banded = [curves.names.index(name) for name in shown if name in ("learned", "standard")]
+    middle = np.concatenate([curves.mean[lines_at].ravel(), curves.median[banded].ravel()])
+    middle = middle[middle > 0]
+    # A few runs that end at 1e-30 would leave no room for the rest.
+    low = curves.low[banded][curves.low[banded] > middle.min() / FAR]
     axis = Axis.around([*middle, *low, 1.0], log=True)
     rows = [_row(curves, k, axis.low) for k in range(len(curves.steps))]
     base = drawing(rows)
@@ -83,23 +121,23 @@ def _spec(curves: Curves) -> dict[str, Any]:
         return alt.Y(f"{field}:Q", scale=scale, axis=title)
 
     bands, lines = [], []
-    for i, name in reversed(list(enumerate(curves.names))):  # the learned ones on top
-        colour, dash, _, _ = LOOKS[name]
-        if name != "prior median":
+    for name, look in reversed(shown.items()):  # the learned ones on top
+        i, colour, dash = curves.names.index(name), look.colour, list(look.dash)
+        if i in banded:
             area = base.mark_area(color=colour, opacity=0.14, clip=True)
             bands.append(area.encode(x=x, y=y(f"low{i}"), y2=f"high{i}:Q"))
             thin = base.mark_line(color=colour, strokeWidth=1.2, strokeDash=dash, opacity=0.9, clip=True)
             lines.append(thin.encode(x=x, y=y(f"median{i}")))
-        thick = base.mark_line(color=colour, strokeWidth=2.6, strokeDash=dash, clip=True)
+        thick = base.mark_line(color=colour, strokeWidth=2.6 if name in LOOKS else 2, strokeDash=dash, clip=True)
         lines.append(thick.encode(x=x, y=y(f"mean{i}")))
     hover = alt.selection_point(
         name="hover", fields=["step"], nearest=True, on="pointermove", clear="pointerout", empty=False
     )
     # Numbers only: of texts, Vega-Lite shows "undefined" where the nearest mark is looked for.
     tips = [alt.Tooltip("step:Q")] + [
-        alt.Tooltip(f"{what}{i}:Q", title=f"{SAID[name]}: {what}", format=".3~g")
-        for i, name in enumerate(curves.names)
-        for what in ("mean", "median")
+        alt.Tooltip(f"{what}{curves.names.index(name)}:Q", title=f"{_said(name)}: {what}", format=".3~g")
+        for name in shown
+        for what in (("mean", "median") if name in LOOKS else ("mean",))
     ]
     rule = base.mark_rule(color=INK).encode(
         x=x, tooltip=tips, opacity=alt.condition(hover, alt.value(0.5), alt.value(0.0))
@@ -121,15 +159,11 @@ def _row(curves: Curves, k: int, floor: float) -> dict[str, Any]:
     return row
 
 
-def _legend(curves: Curves) -> tuple[Key, ...]:
-    return tuple(Key(LOOKS[name][2], LOOKS[name][3], SAID[name]) for name in curves.names)
-
-
 def _numbers(curves: Curves, ends: Mapping[str, str]) -> Numbers:
     """Medians at some steps; means only at the end, where they have an interval."""
     shown = np.unique(np.linspace(0, len(curves.steps) - 1, 6).round().astype(int))
-    names = list(enumerate(curves.names))
-    header = ("step", *(f"{SAID[name]}: {what}" for name in ends for what in ("median", "mean, 95 % interval")))
+    names = [(curves.names.index(name), name) for name in ends]
+    header = ("step", *(f"{_said(name)}: {what}" for name in ends for what in ("median", "mean, 95 % interval")))
     rows = [
         (str(curves.steps[k]), *(cell for i, _ in names for cell in (estimate(float(curves.median[i, k])), "")))
         for k in shown[:-1]

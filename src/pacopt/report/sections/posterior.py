@@ -49,17 +49,16 @@ def posterior_figure(source: Reported, candidates: Candidates) -> Figure:
     same = f" which is {chosen(c)}," if top == c.deployed.index else ""
     finding = f"The heaviest, {hyper_text(table.hyper(top))},{same} has {share(weights[top])} of the weight"
     finding += "." if same else f"; {chosen(c)} is {hyper_text(c.deployed.hyper)}."
-    pairs = list(combinations(candidates.values, 2))
-    named = not all(map(candidates.numeric, candidates.values))
+    shown = {} if source.arrays and source.decisions is not None else candidates.values
+    pairs = list(combinations(shown, 2))
+    named = not all(map(candidates.numeric, shown))
     if 1 <= len(pairs) <= MAPS and not named:
         caption = f"Each mark is a candidate; its area grows with its posterior weight.{_able(candidates)} {finding}"
         charts = [_map(candidates, pair, POINTS // len(pairs), i, finding) for i, pair in enumerate(pairs)]
     else:
-        drawn_over = (
-            "Weight of prior and posterior over the values of each hyperparameter. " if candidates.values else ""
-        )
+        drawn_over = "Weight of prior and posterior over the values of each hyperparameter. " if shown else ""
         caption = f"{drawn_over}{finding}"
-        charts = [weights_chart(candidates, name, i, finding) for i, name in enumerate(candidates.values)]
+        charts = [weights_chart(candidates, name, i, finding) for i, name in enumerate(shown)]
     rows = tuple(
         (hyper_text(table.hyper(i)), share(weights[i]), share(candidates.prior[i]), *candidates.told(i))
         for i in heaviest[:LISTED].tolist()
