@@ -11,7 +11,7 @@ from pacopt.algorithms.base import AbstractDecisions
 from pacopt.engines.traced.backend import errors_explained
 from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.precision import precision
-from pacopt.engines.traced.static import divided, united
+from pacopt.engines.traced.static import as_run, divided, united
 from pacopt.engines.traced.tabulation import Tabulation, traced_values
 from pacopt.errors import AlgorithmError
 from pacopt.support.interrupts import heed
@@ -21,7 +21,7 @@ def decided(work: Tabulation, at: tuple[int, ...]) -> dict[str, np.ndarray]:
     """The decisions of the first candidate in each run at these steps, [run, step] by name; no iterate is kept."""
     arrays, rest = divided(work.cell)
     values = {name: array[0] for name, array in traced_values(work.cell, work.candidates, work.dtype).items()}
-    tiling, found = work.tiling, []
+    tiling, found, names = work.tiling, [], _names(work, values)
     for first in tiling:
         heed()
         columns = work.columns_from(first, tiling.span)
@@ -30,7 +30,21 @@ def decided(work: Tabulation, at: tuple[int, ...]) -> dict[str, np.ndarray]:
             result = _run((rest, at), arrays, values, work.batch(grid), work.seeds[grid])
             width = min(tiling.span, tiling.columns - first)
             found.append({name: _flat(array)[:width] for name, array in result.items()})
-    return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+    return {name: np.concatenate([part[name] for part in found]) for name in names}
+
+
+def _names(work: Tabulation, values: Any) -> list[str]:
+    """What decisions are called, in the order in which the algorithm gives them; what is no decision is refused."""
+    cell: Any = as_run(work.cell)
+    names: list[str] = []
+
+    def look(values: Any, instance: Any, seed: Any) -> None:
+        names.extend(_checked(cell.algorithm, cell.algorithm.decisions(cell.begun(values, instance, seed)[0])))
+
+    with precision(work.dtype):
+        instance = {name: array[0] for name, array in work.batch(np.arange(1)).items()}
+        jax.eval_shape(look, values, instance, work.seeds[0])
+    return names
 
 
 def _flat(array: Any) -> np.ndarray:
@@ -50,7 +64,7 @@ def _run(static: Any, arrays: Any, values: Any, batches: Any, seeds: Any) -> dic
 
         def on(state: Any, number: Any) -> tuple[Any, dict[str, jax.Array]]:
             state = step(state, *keys(number))
-            return state, _checked(algorithm, algorithm.decisions(state))
+            return state, {name: jnp.asarray(value, dtype=float) for name, value in algorithm.decisions(state).items()}
 
         _, found = jax.lax.scan(on, state, jnp.arange(1, cell.steps + 1))
         return {name: numbers[jnp.asarray(at) - 1] for name, numbers in found.items()}
@@ -59,8 +73,8 @@ def _run(static: Any, arrays: Any, values: Any, batches: Any, seeds: Any) -> dic
     return result
 
 
-def _checked(algorithm: AbstractDecisions, decisions: Any) -> dict[str, jax.Array]:
-    """Scalars by name."""
+def _checked(algorithm: AbstractDecisions, decisions: Any) -> list[str]:
+    """The names of scalars."""
     named = isinstance(decisions, dict) and all(isinstance(name, str) for name in decisions)
     shapes = {name: jnp.shape(value) for name, value in decisions.items()} if named else {}
     if not named or not shapes or any(shapes.values()):
@@ -70,4 +84,4 @@ def _checked(algorithm: AbstractDecisions, decisions: Any) -> dict[str, jax.Arra
             "",
             'Return {"step size": state.step}, for example.',
         )
-    return {name: jnp.asarray(value, dtype=float) for name, value in decisions.items()}
+    return list(decisions)

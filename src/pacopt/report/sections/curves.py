@@ -121,7 +121,8 @@ def _spec(curves: Curves, shown: Mapping[str, Look]) -> dict[str, Any]:
         return alt.Y(f"{field}:Q", scale=scale, axis=title)
 
     bands, lines = [], []
-    for name, look in reversed(shown.items()):  # the learned ones on top
+    # The learned ones on top of the textbook; and dashes on top of them, where they would hide behind.
+    for name, look in sorted(reversed([*shown.items()]), key=lambda each: each[0] not in LOOKS):
         i, colour, dash = curves.names.index(name), look.colour, list(look.dash)
         if i in banded:
             area = base.mark_area(color=colour, opacity=0.14, clip=True)

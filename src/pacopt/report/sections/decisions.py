@@ -92,7 +92,7 @@ def _chart(decisions: Decisions, i: int) -> Chart:
         base.mark_area(color=LEARNED, opacity=0.16).encode(x=x, y=y("low"), y2="high:Q"),
         base.mark_line(color=LEARNED, strokeWidth=2.4).encode(x=x, y=y("median")),
     ]
-    legend = [Key("solid", "learned", f"learned: {name}")]
+    legend = [Key("solid", "learned", "learned")]
     words = f"{_range(name, decisions.median[i])} (medians)"
     if np.isfinite(constant):
         ends_of = [{"step": step, "constant": drawn(constant)} for step in span]
