@@ -70,6 +70,25 @@ def heavy_ball():
     return learn(pacopt.HeavyBall(), problem=law.problem, **options)
 
 
+def rules(rule, count=3):
+    """Candidates of a rule that nobody trained: its first numbers, and two more schedules."""
+    rng, made = np.random.default_rng(0), [pacopt.flattened(rule, rule.initial(seed)) for seed in range(count)]
+    stacked = {name: np.stack([each[name] for each in made]) for name in made[0]}
+    stacked["schedule"] = stacked["schedule"] + 0.2 * rng.normal(size=stacked["schedule"].shape)
+    return pacopt.DiscreteMeasure.uniform(stacked)
+
+
+def scalar_rule():
+    law, rule = pacopt.VaryingCurvature.draw(seed=0, n=5), pacopt.ScalarRule(steps=12, width=4)
+    baseline = {
+        "conjugate gradients": pacopt.Baseline(algorithm=pacopt.ConjugateGradients()),
+        "the textbook's heavy-ball": pacopt.Baseline(algorithm=pacopt.HeavyBall()),
+        "half as many": pacopt.Baseline(algorithm=pacopt.HeavyBall(), steps=6),
+    }
+    options = {"instances": law.sample(290, seed=1), "curvature": law.curvature, "baseline": baseline, "steps": 12}
+    return learn(rule, problem=law.problem, prior=rules(rule), **options)
+
+
 def explosions():
     """One instance in thirty is forty times as steep: the textbook's step is for it, the learned one for the others."""
     rng = np.random.default_rng(3)
@@ -164,6 +183,7 @@ LEARNED = {
     "one hyperparameter and a frontier": lambda: learn(sizes=(40, 600, 50)),
     "three hyperparameters and no textbook": lambda: learn(Damped()),
     "four hyperparameters with hostile names": lambda: learn(Hostile()),
+    "a rule with arrays": scalar_rule,
     "explosions": explosions,
     "no test split": lambda: learn(sizes=(40, 200, 0)),
     "one candidate": lambda: learn(prior=steps(0.3)),

@@ -83,6 +83,7 @@ def overflow(page):
 #: One of each kind of chart; the others, which differ in words and numbers, are opened by `make slow`.
 FIRST = {
     "two hyperparameters",
+    "a rule with arrays",
     "one hyperparameter and a frontier",
     "all runs failed",
     "everything, stored by the first version",

@@ -1,4 +1,4 @@
-"""The main job on embedded examples, learned and certified: heavy-ball, or a trained rule, on the paper's quadratics."""
+"""The main job on embedded examples: heavy-ball or a trained rule on the paper's quadratics, learned and certified."""
 
 from typing import NamedTuple
 

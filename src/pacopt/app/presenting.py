@@ -15,7 +15,7 @@ from pacopt.report.budgets import Budgets
 from pacopt.report.sections.measured import in_training
 from pacopt.statement import certificate_summary
 from pacopt.support.rounding import down, up
-from pacopt.support.values import named
+from pacopt.support.values import marked_hyper, named
 
 if TYPE_CHECKING:
     from pacopt.comparison import Comparison
@@ -118,7 +118,11 @@ def _comparison_document(comparison: "Comparison") -> dict[str, Any]:
     return {
         "instances": comparison.instances,
         # The mean absolute loss has no interval, so it is no number to pass on.
-        "rows": [{key: value for key, value in asdict(row).items() if key != "mean_loss"} for row in comparison.rows],
+        "rows": [
+            {key: value for key, value in asdict(row).items() if key != "mean_loss"}
+            | {"hyper": marked_hyper(row.hyper)}
+            for row in comparison.rows
+        ],
         "factors": {name: asdict(comparison.factor(learned, name)) for name in others},
     }
 

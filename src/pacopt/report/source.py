@@ -13,7 +13,10 @@ from pacopt.provenance import Origin
 
 
 class Reportable(Protocol):
-    """A certificate with its table, and what was measured on the test split, if there is one; `Learned` is one."""
+    """A certificate with its table, and what was measured on the test split, if there is one; `Learned` is one.
+
+    It may have `decisions` too: what the algorithm decided on the way.
+    """
 
     @property
     def certificate(self) -> Certificate:
@@ -38,11 +41,6 @@ class Reportable(Protocol):
     @property
     def curves(self) -> Curves | None:
         """Losses on the way, on the test split."""
-        ...
-
-    @property
-    def decisions(self) -> Decisions | None:
-        """What the algorithm decided on the way, on the test split, if it says so."""
         ...
 
     @property
@@ -97,7 +95,7 @@ def reported(source: Certificate | Reportable) -> Reported:
             source.provenance,
             source.remarks,
             learned=True,
-            decisions=source.decisions,
+            decisions=getattr(source, "decisions", None),
         )
     if source.table is None:
         raise StorageError(

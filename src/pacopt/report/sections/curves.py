@@ -121,8 +121,10 @@ def _spec(curves: Curves, shown: Mapping[str, Look]) -> dict[str, Any]:
         return alt.Y(f"{field}:Q", scale=scale, axis=title)
 
     bands, lines = [], []
-    # The learned ones on top of the textbook; and dashes on top of them, where they would hide behind.
-    for name, look in sorted(reversed([*shown.items()]), key=lambda each: each[0] not in LOOKS):
+    # The learned ones on top of the textbook's; above them the dashes of baselines, which would hide behind a line.
+    own = [*((name, look) for name, look in shown.items() if name in LOOKS)]
+    rivals = [*((name, look) for name, look in shown.items() if name not in LOOKS)]
+    for name, look in (*reversed(own), *reversed(rivals)):
         i, colour, dash = curves.names.index(name), look.colour, list(look.dash)
         if i in banded:
             area = base.mark_area(color=colour, opacity=0.14, clip=True)
