@@ -50,9 +50,9 @@ class Decisions:
         return Decisions(tuple(arrays["names"].tolist()), **{name: frozen(arrays[name]) for name in STORED})
 
 
-def fits(arrays: Mapping[str, np.ndarray]) -> bool:
-    """Whether stored arrays have a line for each name, and an entry for each step."""
-    if arrays.keys() != {"names", *STORED}:
+def fits(arrays: Mapping[str, np.ndarray], decided: list[Any]) -> bool:
+    """Whether stored arrays have these names, a line for each of them, and an entry for each step."""
+    if arrays.keys() != {"names", *STORED} or arrays["names"].tolist() != decided:
         return False
     names, steps = arrays["names"], arrays["steps"]
     shapes = {arrays[name].shape for name in ("median", "low", "high")}

@@ -172,6 +172,8 @@ def learn(
             **described_prior(chosen, trials),
             **described_machine(table),
         }
+        if decisions is not None:
+            about["decisions"] = list(decisions.names)
         if engine.random:
             about["seeds_matter"] = seeds_matter(engine, deployed, parts.train, seed)
         return Learned(

@@ -34,6 +34,8 @@ def lacking(root: Path, table: LossTable) -> list[str]:
         notes.append(f"there is no test.npz, and the split has {split.test.instances} test instances")
     if absent["curves.npz"] and not absent["test.npz"] and table.origin.steps and table.start is not None:
         notes.append("there is no curves.npz, and an algorithm that goes step by step has losses on the way")
+    if _decided(root) and not absent["test.npz"] and not (root / "decisions.npz").exists():
+        notes.append("there is no decisions.npz, and the algorithm said what it decides")
     return notes
 
 
@@ -51,8 +53,16 @@ def _test(root: Path, table: LossTable, deployed: Any) -> dict[str, bool]:
     if (root / "curves.npz").exists():
         rules["curves.npz does not have a line for each row of test.npz"] = _curves(root, test)
     if (root / "decisions.npz").exists():
-        rules["decisions.npz does not have a line for each decision"] = fits(load_npz(root / "decisions.npz"))
+        rules["decisions.npz does not have a line for each decision"] = fits(
+            load_npz(root / "decisions.npz"), _decided(root)
+        )
     return rules
+
+
+def _decided(root: Path) -> list[Any]:
+    """What the algorithm of a run decides, by name."""
+    found = read_json(root / "provenance.json").get("decisions") if (root / "provenance.json").exists() else None
+    return found if isinstance(found, list) else []
 
 
 def _curves(root: Path, test: LossTable) -> bool:
