@@ -48,7 +48,11 @@ LOOKS = {
     MEDIAN: Look(MUTED, (2, 3), "dotted", "muted"),
 }
 #: For baselines, by their place.
-RIVALS = tuple(Look(f"var(--{tone})", (6, 3), "dashed", tone) for tone in ("rival1", "rival2", "rival3", "rival4"))
+RIVALS = tuple(
+    Look(f"var(--{tone})", dash, mark, tone)
+    for dash, mark in (((6, 3), "dashed"), ((2, 2), "dotted"))
+    for tone in ("rival1", "rival2", "rival3", "rival4")
+)
 SAID = {"learned": "learned", "standard": "textbook", MEDIAN: "median candidate of the prior"}
 
 
