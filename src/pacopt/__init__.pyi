@@ -19,6 +19,7 @@ from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
 from .algorithms import Nesterov as Nesterov
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
+from .algorithms import QuasiNewtonRule as QuasiNewtonRule
 from .algorithms import ScalarRule as ScalarRule
 from .assumptions import Assumption as Assumption
 from .auditing import audit as audit

@@ -16,6 +16,7 @@ from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
 from pacopt.algorithms.nesterov import Nesterov
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
+from pacopt.algorithms.quasi_newton_rule import QuasiNewtonRule
 from pacopt.algorithms.scalar_rule import ScalarRule
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "Hyper",
     "Nesterov",
     "NonlinearConjugateGradients",
+    "QuasiNewtonRule",
     "ScalarRule",
 ]
