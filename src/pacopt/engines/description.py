@@ -38,8 +38,9 @@ def described(value: Any) -> dict[str, str]:
     kind = type(value)
     sources = [_source(base) for base in kind.__mro__ if _own(base)]
     content = hashlib.blake2b(digest_size=16)
+    inside = (id(value),) if hasattr(value, "hyperparameters") else ()
     for name, field in _fields(value).items():
-        for part in (name.encode(), *_parts(field)):
+        for part in (name.encode(), *_parts(field, inside)):
             content.update(part + b"\0")
     return {
         "class": f"{kind.__module__}:{kind.__qualname__}",
@@ -107,6 +108,8 @@ def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes]:
     if _is_array(value):
         yield f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
     elif dataclasses.is_dataclass(value):
+        if inside and hasattr(value, "hyperparameters"):  # an algorithm in an algorithm: its class is content
+            yield described(value)["class"].encode() + described(value)["source"].encode()
         for field in dataclasses.fields(value):
             yield field.name.encode()
             yield from _parts(getattr(value, field.name), within)
