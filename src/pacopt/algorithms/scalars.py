@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -41,7 +42,8 @@ def safe_ratio(a: Any, b: Float[Array, ""]) -> Float[Array, ""]:
 
 def length(a: Float[Array, " n"]) -> Float[Array, ""]:
     """The length of a vector, by its largest entry, so that no square overflows."""
-    largest = jnp.max(jnp.abs(a))
+    # The result does not depend on it, and the derivative of a maximum is NaN where rounding hides who has it.
+    largest = jax.lax.stop_gradient(jnp.max(jnp.abs(a)))
     part = a / jnp.where(largest > 0, largest, 1.0)
     square = jnp.sum(part * part)
     return jnp.where(square > 0, largest * jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
