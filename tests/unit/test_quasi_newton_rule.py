@@ -304,7 +304,7 @@ def test_a_longer_run_goes_on_with_the_last_numbers():
 
 def test_it_is_an_algorithm_like_any_other():
     law = pacopt.VaryingCurvature.draw(seed=0, n=3)
-    pacopt.testing.check_algorithm(pacopt.QuasiNewtonRule(3, width=2), law.problem, law.sample(20, seed=1))
+    pacopt.testing.check_algorithm(pacopt.QuasiNewtonRule(3, width=2), law.problem, law.sample(10, seed=1))
 
 
 @pytest.mark.parametrize("sizes", [{"steps": 0}, {"steps": 2.5}, {"steps": 5, "width": 0}, {"steps": 5, "memory": 0}])

@@ -4,7 +4,6 @@ from math import log
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
@@ -72,9 +71,9 @@ class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
     loss is multiplied by a number, or if coordinates are added that do not matter. Two layers of `width` tanh units
     give o0 to o4; a free number for each iteration is added to each (`schedule`). A move is no longer than 20 e^o4 |s|.
 
-    **The first step** has the length e^t0 (loss(start) / |g|)^t1, along -g (`first` holds t0 and t1). With t1 = 1, where
-    training starts, it is Polyak's, and nothing changes either if x is multiplied by a number. Where the loss at the
-    start is not positive the length is e^t0.
+    **The first step** is along -g, of length e^t0 (loss(start) / |g|)^t1 (`first` holds t0 and t1). With t1 = 1, where
+    training starts, it is Polyak's (1969), and nothing changes either if x is multiplied by a number; with t1 = 0 it
+    does not change if a number is added to the loss. Where the loss at the start is not positive the length is e^t0.
 
     **Gradients** One for each step and one at the start. `read` gives the lowest point that was evaluated. A pair whose
     cosine is below 1e-3 is left out of the memory. A move that ends where something is not finite is made again, a
@@ -84,6 +83,7 @@ class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
     L-BFGS, and both are the same until it is full. Runs longer than `steps` go on with the last numbers of the
     schedule.
 
+    >>> import jax
     >>> from pacopt import VaryingCurvature, loss_curves
     >>> law = VaryingCurvature.draw(seed=0)
     >>> rule = QuasiNewtonRule(steps=20)
