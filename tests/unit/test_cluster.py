@@ -1,5 +1,6 @@
 """Tables are the same, whoever makes them: this process, or the workers of a Dask cluster."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -244,6 +245,49 @@ def test_a_worker_that_comes_later_with_another_version_is_left_out(own, two, tm
     engine.table(TWENTY, X[:20], None, cluster)
     with another_worker(two, PYTHONPATH=str(tmp_path)), pytest.warns(UserWarning, match="is left out: On the worker"):
         same(engine.table(TWENTY, X, None, cluster), engine.table(TWENTY, X))
+
+
+EDITED = """
+import equinox as eqx
+import pacopt
+
+FACTOR = 1.0
+
+class Line(pacopt.AbstractProblem):
+    def start(self, instance):
+        return instance["x"]
+
+    def loss(self, x, instance):
+        return FACTOR * (x - 2.0) ** 2
+
+def solve(hyper, instance):
+    return FACTOR * float(instance["x"])
+"""
+
+
+@pytest.mark.parametrize("changed", [("x - 2.0", "x - 3.25"), ("FACTOR = 1.0", "FACTOR = 7.25")])
+def test_a_module_that_was_edited_and_loaded_anew_is_run_as_it_is_now(two, tmp_path, monkeypatch, changed):
+    file, name = tmp_path / f"edited_{abs(hash(changed))}.py", f"edited_{abs(hash(changed))}"
+    file.write_text(EDITED)
+    monkeypatch.syspath_prepend(tmp_path)
+    module, cluster = importlib.import_module(name), Cluster(two)
+
+    def engines():
+        yield Traced(module.Line(), HeavyBall(), 3), {"step_size": np.array([0.1]), "momentum": np.array([0.5])}
+        yield BlackBox(module.solve, SPACE), {"a": np.array([0.5])}
+
+    before = [engine.table(candidates, X, None, cluster) for engine, candidates in engines()]
+    file.write_text(EDITED.replace(*changed))
+    if "2.0" in changed[0]:
+        with pytest.raises(EngineError, match="was edited after the module was imported"):
+            Traced(module.Line(), HeavyBall(), 3).table(
+                {"step_size": np.array([0.1]), "momentum": np.array([0.5])}, X, None, cluster
+            )
+    module = importlib.reload(module)
+    after = [engine.table(candidates, X, None, cluster) for engine, candidates in engines()]
+    for (engine, candidates), table in zip(engines(), after, strict=True):
+        same(table, engine.table(candidates, X))
+    assert not np.array_equal(before[0].losses, after[0].losses)
 
 
 def test_flags_of_the_compiler_are_compared_for_jax(own, two, monkeypatch):

@@ -102,6 +102,25 @@ def test_the_same_seed_gives_the_same_candidates_and_another_one_others():
     pacopt.testing.check_prior(Train(updates=30, batch=4, candidates=4), engine, bowls())
 
 
+def test_an_algorithm_that_draws_random_numbers_can_be_trained():
+    class Noisy(pacopt.AbstractStochasticAlgorithm):
+        hyperparameters = Schedule.hyperparameters
+
+        def init(self, x, hyper, objective, key):
+            return x, jnp.asarray(0)
+
+        def step(self, state, hyper, objective, key):
+            x, k = state
+            noise = 0.01 * jax.random.normal(key, x.shape)
+            return x - hyper["steps"][k] * (objective.gradient(x) + noise), k + 1
+
+        def read(self, state):
+            return state[0]
+
+    engine = pacopt.Traced(Bowl(), Noisy(), 4)
+    pacopt.testing.check_prior(Train(updates=30, batch=4, candidates=4), engine, bowls())
+
+
 def test_hyperparameters_in_logarithmic_scale_stay_positive():
     engine = pacopt.Traced(Bowl(), Schedule(), 4)
     measure = Train(updates=60, batch=8, rate=0.5, candidates=8)(trials_of(engine, bowls()))

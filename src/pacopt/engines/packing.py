@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacopt.errors import EngineError
-from pacopt.support.own_code import module_of
+from pacopt.support.own_code import edited, file_hash, module_of, own_files, reached
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A value as bytes, and the names of the modules that have to be there when it is unpacked."""
+    """A value as bytes, the names of the modules that have to be there when it is unpacked, and hashes of one's own.
+
+    What is packed by its name is something else when the file of its module was edited.
+    """
 
     content: bytes
     modules: frozenset[str]
+    own: tuple[tuple[str, str], ...]
 
 
 def packed(value: Any, what: str) -> Packed:
@@ -50,4 +54,14 @@ def packed(value: Any, what: str) -> Packed:
             "Open files, locks and compiled models cannot be.",
             "Make them inside of a function, or put it into a module that workers can import.",
         ) from error
-    return Packed(content.getvalue(), frozenset(modules))
+    found = frozenset(reached(modules))
+    own = {name: file_hash(file) for name, file in own_files(found).items()}
+    for name in own:
+        if edited(name):
+            raise EngineError(
+                f"The file of the module {name!r} was edited after the module was imported.",
+                "Workers run the code that is in the file.",
+                "This process would run other code than they do.",
+                f"Start anew, or call importlib.reload({name}) and make the engine again.",
+            )
+    return Packed(content.getvalue(), found, tuple(own.items()))

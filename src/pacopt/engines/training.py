@@ -72,7 +72,4 @@ class AbstractTraining(ABC):
 
     @abstractmethod
     def shaken(self, state: State, amount: float, seed: int) -> Values:
-        """The mean over the last updates plus noise, less where the loss is more sensitive.
-
-        With the amount 1, noise in one hyperparameter is as large as an update's with a learning rate of 1.
-        """
+        """The mean over the last updates plus noise: this much where the loss does not change, less where it does."""

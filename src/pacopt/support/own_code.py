@@ -4,9 +4,9 @@ import hashlib
 import inspect
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 #: Where Python's own modules are, and pacopt's.
 LIBRARY, HERE = sysconfig.get_path("stdlib"), Path(__file__).parents[1]
@@ -28,6 +28,33 @@ def own_files(modules: Iterable[str]) -> dict[str, str]:
     """The files of those of these modules that are the user's own code, by the names of the modules."""
     files = {name: getattr(sys.modules.get(name), "__file__", None) for name in modules if name != "__main__"}
     return {name: file for name, file in sorted(files.items()) if file and is_own(file)}
+
+
+def edited(name: str) -> bool:
+    """Whether the file of a module holds other functions than the module does: it was edited after it was imported."""
+    module = sys.modules[name]
+    try:
+        file = compile(Path(str(module.__file__)).read_bytes(), str(module.__file__), "exec")
+    except (OSError, SyntaxError, ValueError):
+        return True
+    written = {each.co_qualname: _content(each) for each in _codes(file)}
+    functions = [value for value in vars(module).values() if inspect.isfunction(value)]
+    classes = [value for value in vars(module).values() if inspect.isclass(value)]
+    functions += [each for kind in classes for each in vars(kind).values() if inspect.isfunction(each)]
+    own = [each.__code__ for each in functions if each.__module__ == name]
+    return any(written.get(code.co_qualname, _content(code)) != _content(code) for code in own)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _codes(each)
+
+
+def _content(code: CodeType) -> tuple[object, ...]:
+    constants = [_content(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    return code.co_code, code.co_names, code.co_varnames, tuple(constants)
 
 
 def reached(modules: Iterable[str]) -> set[str]:

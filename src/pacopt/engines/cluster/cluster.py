@@ -105,7 +105,8 @@ class Spread:
         light: Any = replace(self.work.sent(), instances=instances[:0])  # type: ignore[type-var]
         parcel = packed(light, "The job")
         part = digest([instances.fingerprint, instances.kinds])
-        keys = Keys(hashlib.blake2b(parcel.content + part.encode(), digest_size=16).hexdigest(), part)
+        content = hashlib.blake2b(parcel.content, digest_size=16).hexdigest()
+        keys = Keys(digest([content, parcel.own, part]), part)
         shipment = Shipment(keys, parcel, instances)
         yield from Dealer(self.cluster, shipment, [*self.layout] if firsts is None else firsts).tiles()
 

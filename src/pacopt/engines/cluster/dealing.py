@@ -12,7 +12,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pacopt.engines.cluster.versions import Names, names_of, versions
-from pacopt.engines.cluster.worker import Differs, Kept, Keys, Lacking, Made, Unable, keep, make
+from pacopt.engines.cluster.worker import Differs, Kept, Keys, Lacking, Made, Unable, keep, make, this_process
 from pacopt.engines.packing import Packed
 from pacopt.engines.work import Tile
 from pacopt.errors import EngineError, PacoptError
@@ -62,7 +62,7 @@ class Dealer:
         self.cluster, self.client, self.shipment = cluster, cluster.client, shipment
         self.waiting, self.under = deque(firsts), dict[str, Task]()
         self.ended: SimpleQueue[str] = SimpleQueue()
-        self.names: Names = names_of(shipment.parcel.modules)
+        self.names: Names = names_of(shipment.parcel)
         self.threads: dict[str, int] = {}
         #: Workers that have all that they need, and that are on their way to it.
         self.ready, self.asked = set[str](), set[str]()
@@ -123,7 +123,8 @@ class Dealer:
         except (OSError, CancelledError):
             return  # nobody is there to take it; there will be another look
         self.asked.add(address)
-        self._submit([], address, keep, keys, self.names, sys.path, dict(versions(self.names)), parcels, part)
+        wanted, home = versions(self.names), this_process()
+        self._submit([], address, keep, keys, self.names, sys.path, wanted, home, parcels, part)
 
     def _deal(self) -> None:
         """Deal tiles, so that each thread has one at hand while it makes another."""

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import metadata
 from importlib.util import find_spec
@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from pacopt._version import __version__
 from pacopt.engines.description import hashed
-from pacopt.support.own_code import HERE, file_hash, own_files, reached
+from pacopt.engines.packing import Packed
+from pacopt.support.own_code import HERE, file_hash
 
 #: What every table depends on.
 ALWAYS = ("numpy", "scipy")
@@ -25,10 +26,9 @@ class Names(NamedTuple):
     modules: tuple[str, ...]
 
 
-def names_of(modules: Iterable[str]) -> Names:
-    """What code depends on that refers to these modules."""
-    found = reached(modules)
-    own = {name for name in own_files(found) if _file(name)}
+def names_of(parcel: Packed) -> Names:
+    """What code depends on that was packed."""
+    found, own = parcel.modules, {name for name, _ in parcel.own if _file(name)}
     tops = {name.partition(".")[0] for name in found}
     packages = {package for top in tops for package in _installed().get(top, [])}
     traced = "jax" in tops or any(name.startswith("pacopt.engines.traced") for name in found)
@@ -42,13 +42,17 @@ def _installed() -> Mapping[str, list[str]]:
     return metadata.packages_distributions()
 
 
+def versions(names: Names) -> dict[str, str]:
+    """The versions that this process has of all that; files are looked at each time."""
+    return {**_packages(names), **{name: _hash(name) for name in names.modules}}
+
+
 @lru_cache(maxsize=16)
-def versions(names: Names) -> Mapping[str, str]:
-    """The versions that this process has of all that."""
+def _packages(names: Names) -> Mapping[str, str]:
     found = {"Python": platform.python_version(), "pacopt": f"{__version__} ({_pacopt()})"}
     if "jax" in names.packages:  # by which numbers are rounded otherwise
         found["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") or "empty"
-    return found | {name: _version(name) for name in names.packages} | {name: _hash(name) for name in names.modules}
+    return found | {name: _version(name) for name in names.packages}
 
 
 def _version(package: str) -> str:

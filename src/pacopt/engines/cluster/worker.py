@@ -1,5 +1,7 @@
 """What runs on a worker of a cluster: what tables are made of is kept as it comes, and tiles are made of it."""
 
+import os
+import platform
 import sys
 import time
 from collections import OrderedDict
@@ -15,6 +17,7 @@ from pacopt.engines.work import Tile, Work
 from pacopt.errors import ResourceError
 from pacopt.instances import Instances
 from pacopt.support.machine import processor
+from pacopt.support.own_code import edited
 from pacopt.support.worker import refuse_full
 
 #: A worker keeps so many tables, and instances of so many.
@@ -83,6 +86,8 @@ class Table:
 _lock = Lock()
 _parts: "OrderedDict[str, Instances]" = OrderedDict()
 _tables: "OrderedDict[str, Table]" = OrderedDict()
+#: The hashes of the files of the user's own modules, as they were when these were loaded for a table.
+_loaded: dict[str, str] = {}
 
 
 def compare(names: Names, path: Sequence[str]) -> Mapping[str, str]:
@@ -92,7 +97,13 @@ def compare(names: Names, path: Sequence[str]) -> Mapping[str, str]:
 
 
 def keep(
-    keys: Keys, names: Names, path: Sequence[str], wanted: Mapping[str, str], parcel: Packed, part: Instances | None
+    keys: Keys,
+    names: Names,
+    path: Sequence[str],
+    wanted: Mapping[str, str],
+    home: str,
+    parcel: Packed,
+    part: Instances | None,
 ) -> Kept | Lacking | Differs:
     """Keep a table and its instances, which may be here already; files have to be what they are for the client."""
     import cloudpickle  # type: ignore[import-untyped]
@@ -107,9 +118,20 @@ def keep(
             part.refuse_changed()
             _remember(_parts, keys.part, part, PARTS)
         if keys.table not in _tables:
+            if home != this_process():  # a worker may be a thread of the client
+                _freshen(parcel)
             work = replace(cloudpickle.loads(parcel.content), instances=_parts[keys.part])
             _remember(_tables, keys.table, Table(work), TABLES)
     return Kept(address, processor())
+
+
+def _freshen(parcel: Packed) -> None:
+    """Forget modules of the user's own that are here since before their files were edited."""
+    here = {name: content for name, content in parcel.own if name in sys.modules}
+    if any(edited(name) or _loaded.get(name, content) != content for name, content in here.items()):
+        for name in here:
+            del sys.modules[name]
+    _loaded.update(parcel.own)
 
 
 def make(keys: Keys, firsts: Sequence[int]) -> Made | Lacking | Unable:
@@ -126,6 +148,11 @@ def make(keys: Keys, firsts: Sequence[int]) -> Made | Lacking | Unable:
             raise
     except ResourceError as error:
         return Unable(_address(), error)
+
+
+def this_process() -> str:
+    """By what a process is known among machines."""
+    return f"{platform.node()} {os.getpid()}"
 
 
 def forget() -> None:
