@@ -1,12 +1,15 @@
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import pacopt
-from pacopt.engines.description import described
+from pacopt.engines.description import described, restored, stored
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective
+from pacopt.provenance import Code
 
 RNG = np.random.default_rng(0)
 
@@ -156,6 +159,21 @@ def test_what_is_inside_is_part_of_what_it_is():
         for each, scale in ((pacopt.GradientDescent(), 1), (pacopt.FISTA(), 1), (pacopt.GradientDescent(), 2))
     )
     assert len({one["fields"], other["fields"], third["fields"]}) == 3
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_an_algorithm_in_an_algorithm_is_stored_and_found_again_if_nothing_has_changed(scale):
+    inner = pacopt.Schedule(pacopt.HeavyBall(), 3, {"step_size": 0.1, "momentum": 0.5})
+    algorithm = pacopt.Preconditioned(inner, np.arange(1.0, 5.0))
+    description, arrays = stored(algorithm, "algorithm")
+    arrays = {name: scale * array for name, array in arrays.items()}
+    before = Code.of(described(algorithm))
+    again = restored(json.loads(json.dumps(description)), arrays, "algorithm", pacopt.AbstractAlgorithm, before)
+    if scale == 1.0:
+        assert described(again) == described(algorithm)
+        assert again.algorithm.start == inner.start
+    else:
+        assert again is None
 
 
 @pytest.mark.parametrize("metric", [np.ones((3, 4)), np.ones(()), np.ones((2, 2, 2)), np.arange(3), np.array([np.nan])])
