@@ -92,7 +92,7 @@ class Drawing(pacopt.AbstractStochasticAlgorithm):
         return jnp.asarray(x)
 
 
-@pytest.mark.parametrize("algorithm", [pacopt.LBFGS(), pacopt.ScalarRule(3), Drawing(), "HeavyBall"])
+@pytest.mark.parametrize("algorithm", [pacopt.LBFGS(), pacopt.ScalarRule(3), Drawing()])
 def test_an_algorithm_without_numbers_to_repeat_is_refused(algorithm):
     with pytest.raises(AlgorithmError, match="hyperparameters are intervals"):
         pacopt.Schedule(algorithm, 3)

@@ -63,7 +63,8 @@ class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
     """
 
     algorithm: AbstractAlgorithm
-    metric: Float[Array | np.ndarray, "..."]
+    #: A square matrix, or the diagonal of one.
+    metric: Array | np.ndarray
 
     def __check_init__(self) -> None:
         """Refuse what is no metric, and algorithms that draw random numbers."""
