@@ -304,6 +304,13 @@ def test_a_longer_run_goes_on_with_the_last_numbers():
     same(curves(fields, steps=steps), np.array([by_hand(*row, some_rule(), steps) for row in rows]))
 
 
+def test_in_single_precision_it_does_the_same():
+    candidate = jax.tree.map(lambda array: array[None], some_rule())
+    data = pacopt.Instances(instances())
+    table = pacopt.tabulate(Bent(), RULE, candidate, data, steps=4, dtype=np.float32)
+    np.testing.assert_allclose(table.losses[0], curves(instances())[:, 4], rtol=1e-4)
+
+
 def test_it_is_an_algorithm_like_any_other():
     law = pacopt.VaryingCurvature.draw(seed=0, n=3)
     pacopt.testing.check_algorithm(pacopt.QuasiNewtonRule(3, width=2), law.problem, law.sample(10, seed=1))
