@@ -265,7 +265,13 @@ def solve(hyper, instance):
 """
 
 
-@pytest.mark.parametrize("changed", [("x - 2.0", "x - 3.25"), ("FACTOR = 1.0", "FACTOR = 7.25")])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(("x - 2.0", "x - 3.25"), id="code"),
+        pytest.param(("= 1.0", "= 7.25"), id="value", marks=pytest.mark.slow),
+    ],
+)
 def test_a_module_that_was_edited_and_loaded_anew_is_run_as_it_is_now(two, tmp_path, monkeypatch, changed):
     file, name = tmp_path / f"edited_{abs(hash(changed))}.py", f"edited_{abs(hash(changed))}"
     file.write_text(EDITED)
@@ -288,6 +294,44 @@ def test_a_module_that_was_edited_and_loaded_anew_is_run_as_it_is_now(two, tmp_p
     for (engine, candidates), table in zip(engines(), after, strict=True):
         same(table, engine.table(candidates, X))
     assert not np.array_equal(before[0].losses, after[0].losses)
+
+
+TOLD = """
+import os
+import pacopt
+
+class Told(pacopt.AbstractProblem):
+    place: str
+
+    def start(self, instance):
+        return instance["x"]
+
+    def loss(self, x, instance):
+        with open(self.place, "a") as file:  # when it is traced
+            file.write(f"{os.getpid()}\\n")
+        return (x - 2.0) ** 2
+"""
+
+
+def test_a_worker_compiles_once_for_all_tables_of_a_shape(two, tmp_path, monkeypatch):
+    (tmp_path / "told_problem.py").write_text(TOLD)
+    monkeypatch.syspath_prepend(tmp_path)
+    import told_problem
+
+    place, cluster = tmp_path / "traced.txt", Cluster(two)
+    engine = Traced(told_problem.Told(str(place)), HeavyBall(), 200)
+    instances = Instances({"x": np.random.default_rng(0).uniform(size=20_000)})
+    assert len(engine.prepare(STEPS, instances).layout) > 20
+
+    def traces():
+        lines = [int(line) for line in place.read_text().splitlines()]
+        return {process: lines.count(process) for process in two.run(os.getpid).values()}
+
+    engine.table(STEPS, instances, None, cluster)
+    first = traces()
+    assert len(set(first.values())) == 1  # as often on one worker as on the other: for starts, and for tiles
+    engine.table({**STEPS, "momentum": np.full(30, 0.5)}, instances, None, cluster)
+    assert traces() == first
 
 
 def test_flags_of_the_compiler_are_compared_for_jax(own, two, monkeypatch):
