@@ -284,11 +284,9 @@ def test_a_module_that_was_edited_and_loaded_anew_is_run_as_it_is_now(two, tmp_p
 
     before = [engine.table(candidates, X, None, cluster) for engine, candidates in engines()]
     file.write_text(EDITED.replace(*changed))
-    if "2.0" in changed[0]:
+    for engine, candidates in engines():
         with pytest.raises(EngineError, match="was edited after the module was imported"):
-            Traced(module.Line(), HeavyBall(), 3).table(
-                {"step_size": np.array([0.1]), "momentum": np.array([0.5])}, X, None, cluster
-            )
+            engine.table(candidates, X, None, cluster)
     module = importlib.reload(module)
     after = [engine.table(candidates, X, None, cluster) for engine, candidates in engines()]
     for (engine, candidates), table in zip(engines(), after, strict=True):
@@ -332,6 +330,22 @@ def test_a_worker_compiles_once_for_all_tables_of_a_shape(two, tmp_path, monkeyp
     assert len(set(first.values())) == 1  # as often on one worker as on the other: for starts, and for tiles
     engine.table({**STEPS, "momentum": np.full(30, 0.5)}, instances, None, cluster)
     assert traces() == first
+
+
+def test_a_worker_that_is_started_after_an_edit_does_not_run_the_edited_code(tmp_path, monkeypatch):
+    file, text = tmp_path / "edited_between.py", "import os\n\nFACTOR = 1.0\n\ndef solve(hyper, instance):\n"
+    text += '    if instance["x"] > 0.99:\n        os._exit(3)\n    return FACTOR * float(instance["x"])\n'
+    file.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    import edited_between
+
+    def edit(done, total):
+        if done:
+            file.write_text(text.replace("1.0", "7.25"))
+
+    x = Instances({"x": np.linspace(0.0, 0.995, 2000)})  # the last ones end their process
+    with pytest.raises(EngineError, match="is not what it was when the table was begun"):
+        BlackBox(edited_between.solve, SPACE, workers=2).table({"a": np.array([0.5])}, x, edit)
 
 
 def test_flags_of_the_compiler_are_compared_for_jax(own, two, monkeypatch):
