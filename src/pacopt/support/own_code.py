@@ -5,6 +5,8 @@ import inspect
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
+from importlib.machinery import SourceFileLoader
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -31,18 +33,48 @@ def own_files(modules: Iterable[str]) -> dict[str, str]:
 
 
 def edited(name: str) -> bool:
-    """Whether the file of a module holds other functions than the module does: it was edited after it was imported."""
+    """Whether the file of a module was edited after it was imported: it was, or holds other functions, or was another.
+
+    What is no function is compared with what the file was when this was first asked.
+    """
     module = sys.modules[name]
+    spec, file = module.__spec__, str(module.__file__)
     try:
-        file = compile(Path(str(module.__file__)).read_bytes(), str(module.__file__), "exec")
+        content = file_hash(file)
+        first, before = _asked.setdefault(name, (spec, content))
+        if first is not spec:  # it was loaded anew
+            _asked[name] = (spec, content)
+        elif before != content:
+            return True
+        if type(getattr(spec, "loader", None)) is not SourceFileLoader:
+            return False  # somebody changes code while it is loaded, as pytest does
+        code = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError):
         return True
-    written = {each.co_qualname: _content(each) for each in _codes(file)}
+    written = {each.co_qualname: _content(each) for each in _codes(code)}
     functions = [value for value in vars(module).values() if inspect.isfunction(value)]
     classes = [value for value in vars(module).values() if inspect.isclass(value)]
     functions += [each for kind in classes for each in vars(kind).values() if inspect.isfunction(each)]
     own = [each.__code__ for each in functions if each.__module__ == name]
     return any(written.get(code.co_qualname, _content(code)) != _content(code) for code in own)
+
+
+#: By name, where a module comes from, and the hash of its file when that was first asked for.
+_asked: dict[str, tuple[object, str]] = {}
+
+
+def differing(wanted: Iterable[tuple[str, str]]) -> list[str]:
+    """Those of these modules whose files have other hashes here, or are not here."""
+    return [name for name, content in wanted if (file := file_of(name)) is None or file_hash(file) != content]
+
+
+def file_of(module: str) -> str | None:
+    """Where Python would find a module; nothing is imported but the packages around it."""
+    try:
+        spec = find_spec(module)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    return spec.origin if spec is not None and spec.has_location else None
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -53,8 +85,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _content(code: CodeType) -> tuple[object, ...]:
-    constants = [_content(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    constants = [_content(each) if isinstance(each, CodeType) else _text(each) for each in code.co_consts]
     return code.co_code, code.co_names, code.co_varnames, tuple(constants)
+
+
+def _text(constant: object) -> str:
+    """A constant as text; the order of a set depends on the process that made it."""
+    return repr(sorted(map(repr, constant))) if isinstance(constant, frozenset) else repr(constant)
 
 
 def reached(modules: Iterable[str]) -> set[str]:

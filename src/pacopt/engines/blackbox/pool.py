@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from pacopt.engines.ended import DIED, LATE
+from pacopt.engines.packing import Packed
 from pacopt.errors import EngineError, PacoptError, ResourceError
 from pacopt.support.interrupts import heed
 from pacopt.support.worker import ONE_THREAD, UNPACKED, UNSENT
@@ -93,7 +94,7 @@ class Worker:
 class Pool:
     """Workers that are replaced when they die, or when a call takes longer than `limit` seconds."""
 
-    def __init__(self, blob: bytes, workers: int, limit: float | None, memory: float | None) -> None:
+    def __init__(self, function: Packed, workers: int, limit: float | None, memory: float | None) -> None:
         if not hasattr(os, "killpg"):
             raise EngineError(
                 f"Workers are asked for on {sys.platform}.",
@@ -101,7 +102,7 @@ class Pool:
                 "",
                 "Leave workers and limit out, or give an executor.",
             )
-        self.settings, self.limit = (blob, limit, memory), limit
+        self.settings, self.limit = (function.content, function.own, limit, memory), limit
         #: Calls that nobody was sent yet; and those whose process died, to be made while nothing else runs.
         self.waiting: deque[Task] = deque()
         self.alone: deque[Task] = deque()

@@ -63,6 +63,7 @@ class Dealer:
         self.waiting, self.under = deque(firsts), dict[str, Task]()
         self.ended: SimpleQueue[str] = SimpleQueue()
         self.names: Names = names_of(shipment.parcel)
+        self.wanted = versions(self.names)
         self.threads: dict[str, int] = {}
         #: Workers that have all that they need, and that are on their way to it.
         self.ready, self.asked = set[str](), set[str]()
@@ -123,8 +124,7 @@ class Dealer:
         except (OSError, CancelledError):
             return  # nobody is there to take it; there will be another look
         self.asked.add(address)
-        wanted, home = versions(self.names), this_process()
-        self._submit([], address, keep, keys, self.names, sys.path, wanted, home, parcels, part)
+        self._submit([], address, keep, keys, self.names, sys.path, self.wanted, this_process(), parcels, part)
 
     def _deal(self) -> None:
         """Deal tiles, so that each thread has one at hand while it makes another."""
@@ -232,7 +232,7 @@ class Dealer:
             )
 
     def _differs(self, worker: Differs) -> PacoptError:
-        ours = versions(self.names)
+        ours = self.wanted
         lines = [f"{name} is {worker.found.get(name)}, and here {ours[name]}" for name in ours]
         differ = [line for line, name in zip(lines, ours, strict=True) if worker.found.get(name) != ours[name]]
         return EngineError(
