@@ -313,7 +313,7 @@ def test_in_single_precision_it_does_the_same():
 
 def test_it_is_an_algorithm_like_any_other():
     law = pacopt.VaryingCurvature.draw(seed=0, n=3)
-    pacopt.testing.check_algorithm(pacopt.QuasiNewtonRule(3, width=2), law.problem, law.sample(10, seed=1))
+    pacopt.testing.check_algorithm(pacopt.QuasiNewtonRule(3, width=2), law.problem, law.sample(2, seed=1))
 
 
 @pytest.mark.parametrize("sizes", [{"steps": 0}, {"steps": True}, {"steps": 5, "width": 0}, {"steps": 5, "memory": 0}])
