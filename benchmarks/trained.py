@@ -145,7 +145,7 @@ def certified(seeds):
             parts = list(fresh(200, seed))
             ours = np.concatenate([ratios(RULE, rule, part) for part in parts])
             theirs = np.concatenate([ratios(pacopt.LBFGS(), {}, part) for part in parts])
-            said = {name: float(value) for name, value in deployed.values.items() if name in ("risk", "gain", "win")}
+            said = {name: deployed.values[name] for name in ("risk", "gain", "win")}
             true = {"mean": ours.mean(), "factor": theirs.mean() / ours.mean(), "below": np.mean(ours < theirs)}
             true["digits"] = np.mean(np.log10(theirs / ours))
             weight = float(learned.certificate.design.prior.weights[deployed.index])

@@ -87,13 +87,13 @@ def own(tmp_path_factory):
 
 
 @contextmanager
-def workers(count, **settings):
+def workers(count, threads=1):
     """A client of so many worker processes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with (
             LocalCluster(
-                n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL", **settings
+                n_workers=count, threads_per_worker=threads, dashboard_address=None, silence_logs="CRITICAL"
             ) as cluster,
             Client(cluster) as client,
         ):
@@ -416,13 +416,72 @@ def test_seconds_are_not_measured_on_a_cluster(own, two):
 def test_nothing_stays_on_the_workers_when_all_is_learned(own, two):
     parts = pacopt.split(X, prior=40, train=200, test=60, seed=1)
     few = Search(candidates=16, explore=1, rounds=0)
-    pacopt.learn(BlackBox(own.solve, SPACE), parts, score=Ranged(1.0), prior=few, executor=two, progress=False)
     from pacopt.engines.cluster import worker
 
     def held():
-        return len(worker._parts) + len(worker._tables)
+        return {*worker._parts, *worker._tables}
 
-    assert {*two.run(held).values()} == {0}
+    before = two.run(held)
+    pacopt.learn(BlackBox(own.solve, SPACE), parts, score=Ranged(1.0), prior=few, executor=two, progress=False)
+    assert all(keys <= before[address] for address, keys in two.run(held).items())
+
+
+CLIENT_ONLY = "SET = 1.0\n\ndef solve(hyper, instance):\n    return SET * abs(hyper['a'] - float(instance['x']))\n"
+
+
+def test_a_value_that_was_set_in_the_client_alone_is_noticed_by_its_losses(two, tmp_path, monkeypatch):
+    (tmp_path / "set_in_client.py").write_text(CLIENT_ONLY)
+    monkeypatch.syspath_prepend(tmp_path)
+    import set_in_client
+
+    set_in_client.SET = 2.0
+    with pytest.raises(EngineError, match=r"comes to the loss .* where the client comes to"):
+        BlackBox(set_in_client.solve, SPACE).table(TWENTY, X, None, Cluster(two))
+
+
+IMPORTS = "def solve(hyper, instance):\n    from imported_later import K\n    return K * float(instance['x'])\n"
+
+
+def test_modules_that_are_imported_inside_of_functions_are_compared_too(two, tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for place, value in ((here, 1), (there, 2)):
+        place.mkdir()
+        (place / "imports_later.py").write_text(IMPORTS)
+        (place / "imported_later.py").write_text(f"K = {value}\n")
+    monkeypatch.syspath_prepend(here)
+    import imports_later
+
+    with (
+        another_worker(two, PYTHONPATH=str(there)),
+        pytest.raises(EngineError, match="imported_later is with the hash"),
+    ):
+        BlackBox(imports_later.solve, SPACE).table(TWENTY, X, None, Cluster(two))
+
+
+CHANGES_ITSELF = """
+import time
+import pacopt
+
+class Changing(pacopt.AbstractCellEngine):
+    space = {"a": pacopt.Interval(0.0, 1.0)}
+
+    def run(self, hyper, instance, seed):
+        self.x = float(instance["x"])
+        time.sleep(1e-4)
+        return pacopt.Run(loss=abs(hyper["a"] - self.x))
+"""
+
+
+@pytest.mark.slow
+def test_an_engine_that_changes_itself_is_called_by_one_thread_at_a_time(tmp_path, monkeypatch):
+    (tmp_path / "changes_itself.py").write_text(CHANGES_ITSELF)
+    monkeypatch.syspath_prepend(tmp_path)
+    import changes_itself
+
+    engine = changes_itself.Changing()
+    with workers(1, threads=4) as client:
+        there = engine.table(TWENTY, X, None, Cluster(client))
+    np.testing.assert_array_equal(there.losses, engine.table(TWENTY, X).losses)
 
 
 def test_a_command_finds_a_cluster_by_address_or_file(two, tmp_path, monkeypatch):

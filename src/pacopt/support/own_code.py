@@ -1,5 +1,6 @@
 """Which modules are somebody's own code, and which belong to Python or to a package that is installed."""
 
+import ast
 import hashlib
 import inspect
 import sys
@@ -28,8 +29,12 @@ def file_hash(file: str) -> str:
 
 def own_files(modules: Iterable[str]) -> dict[str, str]:
     """The files of those of these modules that are the user's own code, by the names of the modules."""
-    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in modules if name != "__main__"}
+    files = {name: _located(name) for name in modules if name != "__main__"}
     return {name: file for name, file in sorted(files.items()) if file and is_own(file)}
+
+
+def _located(name: str) -> str | None:
+    return getattr(sys.modules[name], "__file__", None) if name in sys.modules else file_of(name)
 
 
 def edited(name: str) -> bool:
@@ -69,9 +74,14 @@ def differing(wanted: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def file_of(module: str) -> str | None:
-    """Where Python would find a module; nothing is imported but the packages around it."""
+    """Where Python would find a module; nothing is imported but packages of the user's own around it."""
+    top = module.partition(".")[0]
     try:
-        spec = find_spec(module)
+        spec = find_spec(top)
+        if top != module and spec is not None and spec.has_location and spec.origin and is_own(spec.origin):
+            spec = find_spec(module)
+        elif top != module:
+            return None
     except (ImportError, AttributeError, ValueError):
         return None
     return spec.origin if spec is not None and spec.has_location else None
@@ -101,10 +111,37 @@ def reached(modules: Iterable[str]) -> set[str]:
     while waiting:
         name = waiting.pop()
         found.add(name)
-        module = sys.modules.get(name)
-        if module is not None and (name == "__main__" or own_files([name])):
-            waiting |= {other for value in vars(module).values() if (other := module_of(value))} - found
+        file = getattr(sys.modules.get("__main__"), "__file__", None) if name == "__main__" else _located(name)
+        others: set[str] = set()
+        if file and Path(file).suffix == ".py" and (name == "__main__" or is_own(file)):
+            others = imported(file, name)
+        if name == "__main__":  # of which there may be no file
+            others |= {other for value in vars(sys.modules[name]).values() if (other := module_of(value))}
+        waiting |= others - found
     return found
+
+
+def imported(file: str, name: str) -> set[str]:
+    """The modules that a file imports, wherever in it that stands."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return set()
+    package = name if Path(file).name == "__init__.py" else name.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {base, *(f"{base}.{alias.name}" for alias in node.names if is_module(f"{base}.{alias.name}"))}
+    return found - {""}
+
+
+def is_module(name: str) -> bool:
+    """Whether that is a module of the user's own, or one that is loaded, and no other value of a package."""
+    return name in sys.modules or file_of(name) is not None
 
 
 def module_of(value: object) -> str | None:

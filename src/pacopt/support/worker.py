@@ -17,6 +17,7 @@ from pacopt.support.own_code import differing
 
 #: A failure that begins so is one of the worker, and not of a run.
 UNPACKED, UNSENT = "could not be loaded", "came to something that cannot be sent back"
+EDITED = "needs another file of the module "
 #: One thread for linear algebra: there is a worker for each core, and measured seconds are those of one core.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 #: So many seconds after the time limit a worker ends by itself, if nobody is left to end it.
@@ -123,7 +124,7 @@ def serve(handle: int) -> None:
     threading.Thread(target=_follow, args=(handle,), daemon=True).start()
     edited = differing(own)
     if edited:
-        _KNOWN[blob] = f"{UNPACKED}: the file of the module {edited[0]!r} is not what it was when the table was begun"
+        _KNOWN[blob] = f"{EDITED}{edited[0]!r}"
     unpacked(blob)  # which is not counted as time of a call
     link.send_bytes(b"")
     mine, instance = os.getpid(), b""

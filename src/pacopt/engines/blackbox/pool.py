@@ -21,7 +21,7 @@ from pacopt.engines.ended import DIED, LATE
 from pacopt.engines.packing import Packed
 from pacopt.errors import EngineError, PacoptError, ResourceError
 from pacopt.support.interrupts import heed
-from pacopt.support.worker import ONE_THREAD, UNPACKED, UNSENT
+from pacopt.support.worker import EDITED, ONE_THREAD, UNPACKED, UNSENT
 
 #: So many calls for each worker may be finished before the first of them: one that hangs must not stop the others.
 AHEAD = 256
@@ -279,6 +279,13 @@ def understood(answer: Answer) -> Answer:
     """An answer that tells of a run; what tells of the worker, or of a mistake, is raised."""
     if isinstance(answer.value, PacoptError):
         raise answer.value
+    if answer.failure.startswith(EDITED):
+        raise EngineError(
+            f"The file of module {answer.failure.removeprefix(EDITED)} is not what it was when the table was begun.",
+            "A table is made by one version of the code.",
+            "A worker that was started since would run another one.",
+            "Put the file back and start again, or delete what is stored and start anew.",
+        )
     if answer.failure.startswith((UNPACKED, UNSENT)):
         raise EngineError(
             f"In a worker the call {answer.failure}.",

@@ -18,6 +18,10 @@ ALWAYS = ("numpy", "scipy")
 OF_JAX = ("equinox", "jax", "jaxlib")
 
 
+#: Settings of JAX by which random numbers, or roundings, come out otherwise.
+SETTINGS = ("jax_threefry_partitionable", "jax_default_prng_impl", "jax_default_matmul_precision")
+
+
 class Names(NamedTuple):
     """What is looked at: packages that are installed, and modules of the user's own."""
 
@@ -43,7 +47,12 @@ def _installed() -> Mapping[str, list[str]]:
 
 def versions(names: Names) -> dict[str, str]:
     """The versions that this process has of all that; files are looked at each time."""
-    return {**_packages(names), **{name: _hash(name) for name in names.modules}}
+    found = {**_packages(names), **{name: _hash(name) for name in names.modules}}
+    if "jax" in names.packages:
+        import jax
+
+        found |= {name: str(getattr(jax.config, name)) for name in SETTINGS}
+    return found
 
 
 @lru_cache(maxsize=16)

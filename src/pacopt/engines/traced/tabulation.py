@@ -40,6 +40,9 @@ from pacopt.support.cells import checked_targets, refuse_bad_losses
 from pacopt.support.machine import cores
 from pacopt.support.values import ONLY
 
+#: Losses of so many instances tell whether somebody else runs the same code.
+SAMPLE = 16
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tabulation:
@@ -130,6 +133,16 @@ class Tabulation:
     def table_key(self) -> str:
         """A hash of everything that determines the tiles; equal jobs can share them."""
         return digest([self.provenance, dataclasses.asdict(self.tiling)])
+
+    @property
+    def alone(self) -> bool:
+        """JAX may be called by many threads."""
+        return False
+
+    def sample(self) -> np.ndarray:
+        """The losses of some instances of the first tile."""
+        (tile,) = self.tiles([0])
+        return tile.losses[:, :SAMPLE]
 
     def sent(self) -> "Tabulation":
         """As it is."""
