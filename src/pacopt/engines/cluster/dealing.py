@@ -179,7 +179,8 @@ class Dealer:
 
     def _submit(self, firsts: Sequence[int], address: str, function: Any, *values: Any) -> None:
         key = f"pacopt-{function.__name__}-{self.name}-{next(self.numbers)}"
-        only = {address} if address else self.ready if self.cluster.shunned else set()
+        all_ready = self.ready >= self.threads.keys()  # then nobody has to be left out
+        only = {address} if address else set() if all_ready else self.ready
         options = {"workers": sorted(only), "allow_other_workers": False} if only else {}
         future = self.client.submit(function, *values, key=key, pure=False, **options)
         self.under[key] = Task(future, firsts, address, frozenset(only))
