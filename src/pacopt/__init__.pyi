@@ -20,7 +20,10 @@ from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
 from .algorithms import Nesterov as Nesterov
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
+from .algorithms import Preconditioned as Preconditioned
+from .algorithms import QuasiNewtonRule as QuasiNewtonRule
 from .algorithms import ScalarRule as ScalarRule
+from .algorithms import Schedule as Schedule
 from .assumptions import Assumption as Assumption
 from .auditing import audit as audit
 from .bounds import AbstractBound as AbstractBound
@@ -48,6 +51,9 @@ from .engines.traced.engine import loss_curves as loss_curves
 from .engines.traced.engine import tabulate as tabulate
 from .engines.traced.nesting import flattened as flattened
 from .engines.traced.nesting import nested as nested
+from .engines.traced.preconditioners import diagonal_scaling as diagonal_scaling
+from .engines.traced.preconditioners import layer_scaling as layer_scaling
+from .engines.traced.preconditioners import whitening as whitening
 from .engines.traced.tabulation import Tabulation as Tabulation
 from .engines.work import Tile as Tile
 from .errors import PacoptError as PacoptError

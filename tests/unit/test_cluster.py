@@ -87,13 +87,13 @@ def own(tmp_path_factory):
 
 
 @contextmanager
-def workers(count, **settings):
+def workers(count, threads=1):
     """A client of so many worker processes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with (
             LocalCluster(
-                n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL", **settings
+                n_workers=count, threads_per_worker=threads, dashboard_address=None, silence_logs="CRITICAL"
             ) as cluster,
             Client(cluster) as client,
         ):
@@ -265,7 +265,13 @@ def solve(hyper, instance):
 """
 
 
-@pytest.mark.parametrize("changed", [("x - 2.0", "x - 3.25"), ("FACTOR = 1.0", "FACTOR = 7.25")])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(("x - 2.0", "x - 3.25"), id="code"),
+        pytest.param(("= 1.0", "= 7.25"), id="value", marks=pytest.mark.slow),
+    ],
+)
 def test_a_module_that_was_edited_and_loaded_anew_is_run_as_it_is_now(two, tmp_path, monkeypatch, changed):
     file, name = tmp_path / f"edited_{abs(hash(changed))}.py", f"edited_{abs(hash(changed))}"
     file.write_text(EDITED)
@@ -278,16 +284,68 @@ def test_a_module_that_was_edited_and_loaded_anew_is_run_as_it_is_now(two, tmp_p
 
     before = [engine.table(candidates, X, None, cluster) for engine, candidates in engines()]
     file.write_text(EDITED.replace(*changed))
-    if "2.0" in changed[0]:
+    for engine, candidates in engines():
         with pytest.raises(EngineError, match="was edited after the module was imported"):
-            Traced(module.Line(), HeavyBall(), 3).table(
-                {"step_size": np.array([0.1]), "momentum": np.array([0.5])}, X, None, cluster
-            )
+            engine.table(candidates, X, None, cluster)
     module = importlib.reload(module)
     after = [engine.table(candidates, X, None, cluster) for engine, candidates in engines()]
     for (engine, candidates), table in zip(engines(), after, strict=True):
         same(table, engine.table(candidates, X))
     assert not np.array_equal(before[0].losses, after[0].losses)
+
+
+TOLD = """
+import os
+import pacopt
+
+class Told(pacopt.AbstractProblem):
+    place: str
+
+    def start(self, instance):
+        return instance["x"]
+
+    def loss(self, x, instance):
+        with open(self.place, "a") as file:  # when it is traced
+            file.write(f"{os.getpid()}\\n")
+        return (x - 2.0) ** 2
+"""
+
+
+def test_a_worker_compiles_once_for_all_tables_of_a_shape(two, tmp_path, monkeypatch):
+    (tmp_path / "told_problem.py").write_text(TOLD)
+    monkeypatch.syspath_prepend(tmp_path)
+    import told_problem
+
+    place, cluster = tmp_path / "traced.txt", Cluster(two)
+    engine = Traced(told_problem.Told(str(place)), HeavyBall(), 200)
+    instances = Instances({"x": np.random.default_rng(0).uniform(size=20_000)})
+    assert len(engine.prepare(STEPS, instances).layout) > 20
+
+    def traces():
+        lines = [int(line) for line in place.read_text().splitlines()]
+        return {process: lines.count(process) for process in two.run(os.getpid).values()}
+
+    engine.table(STEPS, instances, None, cluster)
+    first = traces()
+    assert len(set(first.values())) == 1  # as often on one worker as on the other: for starts, and for tiles
+    engine.table({**STEPS, "momentum": np.full(30, 0.5)}, instances, None, cluster)
+    assert traces() == first
+
+
+def test_a_worker_that_is_started_after_an_edit_does_not_run_the_edited_code(tmp_path, monkeypatch):
+    file, text = tmp_path / "edited_between.py", "import os\n\nFACTOR = 1.0\n\ndef solve(hyper, instance):\n"
+    text += '    if instance["x"] > 0.99:\n        os._exit(3)\n    return FACTOR * float(instance["x"])\n'
+    file.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    import edited_between
+
+    def edit(done, total):
+        if done:
+            file.write_text(text.replace("1.0", "7.25"))
+
+    x = Instances({"x": np.linspace(0.0, 0.995, 2000)})  # the last ones end their process
+    with pytest.raises(EngineError, match="is not what it was when the table was begun"):
+        BlackBox(edited_between.solve, SPACE, workers=2).table({"a": np.array([0.5])}, x, edit)
 
 
 def test_flags_of_the_compiler_are_compared_for_jax(own, two, monkeypatch):
@@ -358,13 +416,72 @@ def test_seconds_are_not_measured_on_a_cluster(own, two):
 def test_nothing_stays_on_the_workers_when_all_is_learned(own, two):
     parts = pacopt.split(X, prior=40, train=200, test=60, seed=1)
     few = Search(candidates=16, explore=1, rounds=0)
-    pacopt.learn(BlackBox(own.solve, SPACE), parts, score=Ranged(1.0), prior=few, executor=two, progress=False)
     from pacopt.engines.cluster import worker
 
     def held():
-        return len(worker._parts) + len(worker._tables)
+        return {*worker._parts, *worker._tables}
 
-    assert {*two.run(held).values()} == {0}
+    before = two.run(held)
+    pacopt.learn(BlackBox(own.solve, SPACE), parts, score=Ranged(1.0), prior=few, executor=two, progress=False)
+    assert all(keys <= before[address] for address, keys in two.run(held).items())
+
+
+CLIENT_ONLY = "SET = 1.0\n\ndef solve(hyper, instance):\n    return SET * abs(hyper['a'] - float(instance['x']))\n"
+
+
+def test_a_value_that_was_set_in_the_client_alone_is_noticed_by_its_losses(two, tmp_path, monkeypatch):
+    (tmp_path / "set_in_client.py").write_text(CLIENT_ONLY)
+    monkeypatch.syspath_prepend(tmp_path)
+    import set_in_client
+
+    set_in_client.SET = 2.0
+    with pytest.raises(EngineError, match=r"comes to the loss .* where the client comes to"):
+        BlackBox(set_in_client.solve, SPACE).table(TWENTY, X, None, Cluster(two))
+
+
+IMPORTS = "def solve(hyper, instance):\n    from imported_later import K\n    return K * float(instance['x'])\n"
+
+
+def test_modules_that_are_imported_inside_of_functions_are_compared_too(two, tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for place, value in ((here, 1), (there, 2)):
+        place.mkdir()
+        (place / "imports_later.py").write_text(IMPORTS)
+        (place / "imported_later.py").write_text(f"K = {value}\n")
+    monkeypatch.syspath_prepend(here)
+    import imports_later
+
+    with (
+        another_worker(two, PYTHONPATH=str(there)),
+        pytest.raises(EngineError, match="imported_later is with the hash"),
+    ):
+        BlackBox(imports_later.solve, SPACE).table(TWENTY, X, None, Cluster(two))
+
+
+CHANGES_ITSELF = """
+import time
+import pacopt
+
+class Changing(pacopt.AbstractCellEngine):
+    space = {"a": pacopt.Interval(0.0, 1.0)}
+
+    def run(self, hyper, instance, seed):
+        self.x = float(instance["x"])
+        time.sleep(1e-4)
+        return pacopt.Run(loss=abs(hyper["a"] - self.x))
+"""
+
+
+@pytest.mark.slow
+def test_an_engine_that_changes_itself_is_called_by_one_thread_at_a_time(tmp_path, monkeypatch):
+    (tmp_path / "changes_itself.py").write_text(CHANGES_ITSELF)
+    monkeypatch.syspath_prepend(tmp_path)
+    import changes_itself
+
+    engine = changes_itself.Changing()
+    with workers(1, threads=4) as client:
+        there = engine.table(TWENTY, X, None, Cluster(client))
+    np.testing.assert_array_equal(there.losses, engine.table(TWENTY, X).losses)
 
 
 def test_a_command_finds_a_cluster_by_address_or_file(two, tmp_path, monkeypatch):

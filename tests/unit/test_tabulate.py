@@ -340,11 +340,11 @@ def test_every_device_gets_tiles():
     code = """
         import numpy as np, pacopt
         import pacopt.engines.traced.tabulation as tabulation
-        seen, original = [], tabulation._run_tile
+        seen, original = [], tabulation.run_tile
         def spy(rest, arrays, hypers, batches, start, seeds):
             seen.append(next(iter(start.devices())).id)
             return original(rest, arrays, hypers, batches, start, seeds)
-        tabulation._run_tile = spy
+        tabulation.run_tile = spy
         law = pacopt.VaryingCurvature.draw(seed=0, n=10)
         rates = {"step_size": np.linspace(0, 1e-4, 60), "momentum": np.zeros(60)}
         pacopt.tabulate(law.problem, pacopt.HeavyBall(), rates, law.sample(3000, seed=1), steps=40)

@@ -17,7 +17,10 @@ from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
 from pacopt.algorithms.nesterov import Nesterov
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
+from pacopt.algorithms.preconditioned import Preconditioned
+from pacopt.algorithms.quasi_newton_rule import QuasiNewtonRule
 from pacopt.algorithms.scalar_rule import ScalarRule
+from pacopt.algorithms.schedule import Schedule
 
 __all__ = [
     "FISTA",
@@ -35,5 +38,8 @@ __all__ = [
     "Hyper",
     "Nesterov",
     "NonlinearConjugateGradients",
+    "Preconditioned",
+    "QuasiNewtonRule",
     "ScalarRule",
+    "Schedule",
 ]

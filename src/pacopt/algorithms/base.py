@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
+import jax
+import numpy as np
 
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
@@ -119,6 +121,21 @@ class AbstractDecisions(eqx.Module):
     def textbook(self, mu: float, L: float) -> dict[str, float]:
         """What the textbook takes in their place, in every step, if all curvatures lie between mu and L."""
         return {}
+
+
+def initial_of(algorithm: AbstractAlgorithm, seed: int) -> dict[str, Any]:
+    """Where an algorithm says that training starts, else the middle of each of its spaces."""
+    if isinstance(algorithm, AbstractInitialHyper):
+        return algorithm.initial(seed)
+    return {name: _middle(space) for name, space in algorithm.hyperparameters.items()}
+
+
+def _middle(space: AbstractSpace | Tree) -> Any:
+    if isinstance(space, Tree):
+        middle = 0.5 * (space.low + space.high)
+        return jax.tree.map(lambda array: np.full(np.shape(array), middle), space.like)
+    place = np.full((1, space.dimension), 0.5)
+    return space.at(place if space.shape else place[0])[0]
 
 
 def checked_curvature(curvature: Any) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractDecisions, AbstractInitialHyper, Hyper
 from pacopt.algorithms.heavy_ball import HeavyBall
+from pacopt.algorithms.scalars import network, network_shapes, random_network, safe_ratio
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
@@ -90,24 +91,17 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """The first step, the network (a row of offsets below each matrix), and two numbers for each iteration."""
-        shapes = {"first": (INPUTS + 1, self.width), "second": (self.width + 1, self.width), "last": (self.width, 2)}
         return {
             "first": Interval(-5.0, 5.0),
-            "network": Tree({name: np.zeros(shape) for name, shape in shapes.items()}),
+            "network": Tree(network_shapes(INPUTS, self.width, 2)),
             "schedule": ArraySpace((self.steps, 2), -5.0, 5.0),
         }
 
     def initial(self, seed: int) -> dict[str, Any]:
         """A plain heavy-ball method: the network is random, and its last layer zero."""
-        rng = np.random.default_rng(seed)
-        hidden = (("first", INPUTS), ("second", self.width))
-        drawn = {
-            name: np.append(rng.normal(size=(fan, self.width)) / np.sqrt(fan), np.zeros((1, self.width)), 0)
-            for name, fan in hidden
-        }
         return {
             "first": np.asarray(FIRST),
-            "network": {**drawn, "last": np.zeros((self.width, 2))},
+            "network": random_network(INPUTS, self.width, 2, seed),
             "schedule": np.tile([STEP, MOMENTUM], (self.steps, 1)),
         }
 
@@ -126,26 +120,28 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         lengths = [_root(_dot(each, each)) for each in (s, y, g, last)]
         of_s, of_y, of_g, of_last = lengths
         sy = jnp.maximum(_dot(s, y), FLAT * of_s * of_y)
-        curvature = _ratio(of_y, _ratio(sy, of_y))
+        curvature = safe_ratio(of_y, safe_ratio(sy, of_y))
         known = (taken > 0) & (curvature > 0) & jnp.isfinite(curvature)
         top = jnp.where(known, jnp.maximum(top, curvature), top)
         time = jnp.minimum(taken / self.steps, 1.0).astype(top.dtype)
         inputs = jnp.stack(
             [
-                jnp.where(known, _log_ratio(_ratio(_ratio(sy, of_s), of_s), top), 0.0),
+                jnp.where(known, _log_ratio(safe_ratio(safe_ratio(sy, of_s), of_s), top), 0.0),
                 jnp.where(known, _log_ratio(curvature, top), 0.0),
-                _ratio(_ratio(_dot(g, s), of_g), of_s),
-                _ratio(_ratio(_dot(g, last), of_g), of_last),
+                safe_ratio(safe_ratio(_dot(g, s), of_g), of_s),
+                safe_ratio(safe_ratio(_dot(g, last), of_g), of_last),
                 _log_ratio(of_g, of_last),
                 time,
                 jnp.cos(jnp.pi * time),
             ]
         )
-        out = _network(hyper["network"], inputs) + hyper["schedule"][jnp.minimum(taken, self.steps - 1)]
+        out = network(hyper["network"], inputs) + hyper["schedule"][jnp.minimum(taken, self.steps - 1)]
         bold = jnp.exp(jnp.clip(out[0], -FAR, FAR))
-        towards = jnp.where(start > 0, _ratio(_ratio(start, of_g), of_g), _ratio(jnp.ones_like(start), of_g))
+        towards = jnp.where(
+            start > 0, safe_ratio(safe_ratio(start, of_g), of_g), safe_ratio(jnp.ones_like(start), of_g)
+        )
         guess = jnp.exp(jnp.clip(hyper["first"], -FAR, FAR)) * towards
-        step = jnp.where(top > 0, _ratio(bold, top), guess)
+        step = jnp.where(top > 0, safe_ratio(bold, top), guess)
         momentum = jax.nn.sigmoid(out[1])
         s = jax.tree.map(lambda move, each: momentum * move - step * each, s, g)
         return Memory(jax.tree.map(jnp.add, x, s), s, g, top, start, taken + 1, step, momentum)
@@ -165,25 +161,13 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         return {BOLDNESS: constant["step_size"] * L, INERTIA: constant["momentum"]}
 
 
-def _network(weights: Any, inputs: Float[Array, " i"]) -> Float[Array, " o"]:
-    """Two layers of tanh and a linear one; the last row of a matrix is added."""
-    hidden = inputs
-    for layer in (weights["first"], weights["second"]):
-        hidden = jnp.tanh(hidden @ layer[:-1] + layer[-1])
-    return jnp.asarray(hidden @ weights["last"])
-
-
 def _dot(a: Point, b: Point) -> Float[Array, ""]:
     """The inner product of two points."""
     pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
     return jnp.stack([jnp.sum(one * other) for one, other in pairs]).sum()
 
 
-# A quotient, a root and a logarithm that are 0 where they are not defined, and so are their derivatives.
-def _ratio(a: Any, b: Float[Array, ""]) -> Float[Array, ""]:
-    return jnp.where(b > 0, a / jnp.where(b > 0, b, 1.0), 0.0)
-
-
+# A root and a logarithm that are 0 where they are not defined, and so are their derivatives.
 def _root(a: Float[Array, ""]) -> Float[Array, ""]:
     return jnp.where(a > 0, jnp.sqrt(jnp.where(a > 0, a, 1.0)), 0.0)
 

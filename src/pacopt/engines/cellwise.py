@@ -13,8 +13,10 @@ from pacopt.columns import Columns
 from pacopt.engines.base import AbstractEngine, Candidates
 from pacopt.engines.description import candidates_hash, described, stored
 from pacopt.engines.ended import (
+    BY_CHANCE,
     Run,
     checked_run,
+    kind_of,
     refuse_all_failed,
     refuse_changed,
     refuse_mixed,
@@ -32,6 +34,8 @@ from pacopt.support.values import ONLY, value_of
 
 #: At least so many calls in a tile, so that a stored one is worth its file.
 CALLS = 64
+#: So many calls tell whether somebody else runs the same code.
+SAMPLE = 5
 #: At most so many tiles in a table: each is a file, and a message of a cluster.
 TILES = 2**17
 
@@ -143,6 +147,11 @@ class AbstractCellEngine(AbstractEngine):
         """The hyperparameters without what is none of this space."""
         return {name: value for name, value in hyper.items() if name in self.space}
 
+    @property
+    def alone(self) -> bool:
+        """Whether only one thread of a process may call it at a time: it may change itself while it runs."""
+        return True
+
     def sent(self) -> "AbstractCellEngine":
         """This engine, ready to be pickled and used in a process of a cluster."""
         return self
@@ -229,6 +238,23 @@ class CellWork:
 
     def begin(self) -> None:
         """Nothing is known of an instance before it runs."""
+
+    @property
+    def alone(self) -> bool:
+        """As the engine is."""
+        return self.engine.alone
+
+    def sample(self) -> np.ndarray:
+        """A few calls, from all over the table."""
+        layout, count = self.layout, min(SAMPLE, self.layout.rows * self.layout.runs)
+        places = np.linspace(0, layout.rows * layout.runs - 1, count).astype(int)
+        calls = [self._call(int(place % layout.rows), int(place // layout.rows)) for place in places]
+        runs = [*self.engine.results(calls)]
+        return np.array([np.nan if kind_of(run.failure) in BY_CHANCE else run.loss for run in runs])
+
+    def _call(self, row: int, column: int) -> Call:
+        hyper = {name: value_of(values, row) for name, values in self.candidates.items()}
+        return Call(hyper, self.instances[column], int(self.seeds[column]), f"Candidate {row} on instance {column}")
 
     def sent(self) -> "CellWork":
         """With its engine made ready for the way."""

@@ -38,8 +38,9 @@ def described(value: Any) -> dict[str, str]:
     kind = type(value)
     sources = [_source(base) for base in kind.__mro__ if _own(base)]
     content = hashlib.blake2b(digest_size=16)
+    inside = (id(value),) if hasattr(value, "hyperparameters") else ()
     for name, field in _fields(value).items():
-        for part in (name.encode(), *_parts(field)):
+        for part in (name.encode(), *_parts(field, inside)):
             content.update(part + b"\0")
     return {
         "class": f"{kind.__module__}:{kind.__qualname__}",
@@ -107,6 +108,8 @@ def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes]:
     if _is_array(value):
         yield f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
     elif dataclasses.is_dataclass(value):
+        if inside and hasattr(value, "hyperparameters"):  # an algorithm in an algorithm: its class is content
+            yield described(value)["class"].encode() + described(value)["source"].encode()
         for field in dataclasses.fields(value):
             yield field.name.encode()
             yield from _parts(getattr(value, field.name), within)
@@ -159,7 +162,10 @@ def hashed(content: bytes) -> str:
 
 
 def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
-    """The class and the fields of a problem or algorithm; None if a field is neither an array nor plain."""
+    """The class and the fields of a problem or algorithm; None if a field is neither an array nor plain.
+
+    An algorithm in an algorithm is stored as a field with a class and fields of its own.
+    """
     fields: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
     for name, content in _fields(value).items():
@@ -167,21 +173,32 @@ def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np
             arrays[f"{prefix}.{name}"] = np.asarray(content)
             if arrays[f"{prefix}.{name}"].dtype.kind not in "biufc":
                 return None, {}
-        elif _plain(content):
+        elif _plain(content) or _plain_mapping(content):
             fields[name] = content
+        elif hasattr(content, "hyperparameters"):
+            fields[name], inner = stored(content, f"{prefix}.{name}")
+            if fields[name] is None:
+                return None, {}
+            arrays |= inner
         else:
             return None, {}
     return {"class": described(value)["class"], "fields": fields}, arrays
 
 
 def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: type, before: Code) -> Any:
-    """The problem or algorithm that `stored` described, or None.
-
-    Its class is looked up among the modules that are imported already, so that no stored name can make this import
-    anything but pacopt's own problems and algorithms; and its code has to be what it was.
-    """
-    if description is None:
+    """The problem or algorithm that `stored` described, or None; its code has to be what it was."""
+    value = None if description is None else _made(description, arrays, prefix, base)
+    try:
+        return value if value is not None and Code.of(described(value)) == before else None
+    except AttributeError:  # its fields have changed
         return None
+
+
+def _made(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: type) -> Any:
+    """Its class is looked up among the modules that are imported already.
+
+    So no stored name can make this import anything but pacopt's own problems and algorithms.
+    """
     module, _, name = description["class"].partition(":")
     if (
         module.startswith(("pacopt.problems.", "pacopt.algorithms.", "pacopt.engines."))
@@ -194,17 +211,32 @@ def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base:
     if not (isinstance(found, type) and issubclass(found, base)):
         return None
     own = {key.removeprefix(f"{prefix}."): array for key, array in arrays.items() if key.startswith(f"{prefix}.")}
+    fields = {**description["fields"], **{key: array for key, array in own.items() if "." not in key}}
+    for field, content in fields.items():
+        if isinstance(content, dict) and "class" in content:
+            fields[field] = _made(content, arrays, f"{prefix}.{field}", base)
+            if fields[field] is None:
+                return None
     # No constructor is called: it may ask for something else than the fields, which are what a run depends on.
     value = object.__new__(found)
     try:
-        for field, content in {**description["fields"], **own}.items():
+        for field, content in fields.items():
             object.__setattr__(value, field, content)
-        return value if Code.of(described(value)) == before else None
     except AttributeError:  # its fields have changed
         return None
+    return value
 
 
 def _plain(content: Any) -> bool:
     if isinstance(content, float):
         return math.isfinite(content)
     return content is None or isinstance(content, bool | int | str)
+
+
+def _plain_mapping(content: Any) -> bool:
+    """Numbers by name."""
+    return (
+        isinstance(content, dict)
+        and "class" not in content
+        and all(isinstance(name, str) and _plain(each) for name, each in content.items())
+    )

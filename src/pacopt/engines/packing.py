@@ -1,6 +1,7 @@
 """What is sent to another process: pickled with the code that the other side may lack, and knowing its modules."""
 
 import io
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +58,7 @@ def packed(value: Any, what: str) -> Packed:
     found = frozenset(reached(modules))
     own = {name: file_hash(file) for name, file in own_files(found).items()}
     for name in own:
-        if edited(name):
+        if name in sys.modules and edited(name):
             raise EngineError(
                 f"The file of the module {name!r} was edited after the module was imported.",
                 "Workers run the code that is in the file.",

@@ -69,6 +69,15 @@ class Work(Protocol):
         """Refuse instances that can be refused before anything long starts."""
         ...
 
+    def sample(self) -> np.ndarray:
+        """Some losses of the table, made here; NaN for a run that might end otherwise another time."""
+        ...
+
+    @property
+    def alone(self) -> bool:
+        """Whether only one thread of a process may make tiles at a time."""
+        ...
+
     def sent(self) -> "Work":
         """The same work, ready to be pickled and done in another process."""
         ...

@@ -13,9 +13,11 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from pacopt.errors import PacoptError, ResourceError
+from pacopt.support.own_code import differing
 
 #: A failure that begins so is one of the worker, and not of a run.
 UNPACKED, UNSENT = "could not be loaded", "came to something that cannot be sent back"
+EDITED = "needs another file of the module "
 #: One thread for linear algebra: there is a worker for each core, and measured seconds are those of one core.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 #: So many seconds after the time limit a worker ends by itself, if nobody is left to end it.
@@ -113,13 +115,16 @@ def unpacked(blob: bytes) -> Callable[..., Any] | str:
 def serve(handle: int) -> None:
     """Answer calls that come through a connection until its other end is closed."""
     link = Connection(handle)
-    blob, limit, memory = link.recv()
+    blob, own, limit, memory = link.recv()
     if memory is not None:
         import resource
 
         most = int(memory * GIBIBYTE)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     threading.Thread(target=_follow, args=(handle,), daemon=True).start()
+    edited = differing(own)
+    if edited:
+        _KNOWN[blob] = f"{EDITED}{edited[0]!r}"
     unpacked(blob)  # which is not counted as time of a call
     link.send_bytes(b"")
     mine, instance = os.getpid(), b""

@@ -167,6 +167,11 @@ class BlackBox(AbstractCellEngine):
         """The same runs, of which the iterations to a part of the start are counted, by their curves."""
         return self._with(goal=target, cap=steps, counted=None)
 
+    @property
+    def alone(self) -> bool:
+        """Not where each thread has a worker of its own."""
+        return not isinstance(self.function, Packed)
+
     def sent(self) -> "BlackBox":
         """The same runs, each made by a worker of whoever is sent this: a call may crash or hang, and he goes on."""
         return self._with(function=packed(self.function, "The function"), workers=1, executor=None)

@@ -18,9 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from pacopt.engines.ended import DIED, LATE
+from pacopt.engines.packing import Packed
 from pacopt.errors import EngineError, PacoptError, ResourceError
 from pacopt.support.interrupts import heed
-from pacopt.support.worker import ONE_THREAD, UNPACKED, UNSENT
+from pacopt.support.worker import EDITED, ONE_THREAD, UNPACKED, UNSENT
 
 #: So many calls for each worker may be finished before the first of them: one that hangs must not stop the others.
 AHEAD = 256
@@ -93,7 +94,7 @@ class Worker:
 class Pool:
     """Workers that are replaced when they die, or when a call takes longer than `limit` seconds."""
 
-    def __init__(self, blob: bytes, workers: int, limit: float | None, memory: float | None) -> None:
+    def __init__(self, function: Packed, workers: int, limit: float | None, memory: float | None) -> None:
         if not hasattr(os, "killpg"):
             raise EngineError(
                 f"Workers are asked for on {sys.platform}.",
@@ -101,7 +102,7 @@ class Pool:
                 "",
                 "Leave workers and limit out, or give an executor.",
             )
-        self.settings, self.limit = (blob, limit, memory), limit
+        self.settings, self.limit = (function.content, function.own, limit, memory), limit
         #: Calls that nobody was sent yet; and those whose process died, to be made while nothing else runs.
         self.waiting: deque[Task] = deque()
         self.alone: deque[Task] = deque()
@@ -278,6 +279,13 @@ def understood(answer: Answer) -> Answer:
     """An answer that tells of a run; what tells of the worker, or of a mistake, is raised."""
     if isinstance(answer.value, PacoptError):
         raise answer.value
+    if answer.failure.startswith(EDITED):
+        raise EngineError(
+            f"The file of module {answer.failure.removeprefix(EDITED)} is not what it was when the table was begun.",
+            "A table is made by one version of the code.",
+            "A worker that was started since would run another one.",
+            "Put the file back and start again, or delete what is stored and start anew.",
+        )
     if answer.failure.startswith((UNPACKED, UNSENT)):
         raise EngineError(
             f"In a worker the call {answer.failure}.",

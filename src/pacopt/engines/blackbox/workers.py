@@ -20,7 +20,7 @@ from pacopt.support.worker import called
 #: A function as one has it, or as it came from elsewhere.
 Function = Callable[..., Any] | Packed
 #: The packed function, the number of workers, and the limits of time and memory.
-Settings = tuple[bytes, int, float | None, float | None]
+Settings = tuple[Packed, int, float | None, float | None]
 #: The function itself, these settings, the directory, the path of modules and the environment.
 Made = tuple[Function, Settings, str, tuple[str, ...], dict[str, str]]
 #: Workers wait so many seconds for the next table.
@@ -37,11 +37,11 @@ def answers(
     executor: Executor | None = None,
 ) -> Iterator[Answer]:
     """An answer for each call, in order; calls are taken as they are needed, and not all at once."""
-    blob = packed(function, "The function").content
+    parcel = packed(function, "The function")
     if executor is not None:
-        yield from _handed_on(blob, calls, executor)
+        yield from _handed_on(parcel.content, calls, executor)
         return
-    with borrowed(function, (blob, workers, limit, memory)) as pool:
+    with borrowed(function, (parcel, workers, limit, memory)) as pool:
         yield from pool.answers(calls)
 
 

@@ -2,19 +2,29 @@
 
 import hashlib
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from secrets import token_hex
+from threading import Thread
 from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from pacopt.engines.cluster.dealing import Dealer, Shipment
-from pacopt.engines.cluster.worker import Keys, forget
+from pacopt.engines.cluster.worker import Keys, forget, hold
 from pacopt.engines.packing import packed
 from pacopt.engines.store import Checkpoint, checked_checkpoint
 from pacopt.engines.work import Layout, Tile, Tiles, Work
 from pacopt.errors import EngineError
 from pacopt.instances import Instances
 from pacopt.support.arrays import digest
+from pacopt.support.contents import OBJECT
+
+#: Seconds that workers are given to forget a job.
+FAREWELL = 5.0
 
 
 class Cluster:
@@ -25,12 +35,15 @@ class Cluster:
 
     def __init__(self, client: Any, kept: Checkpoint | None = None) -> None:
         self.client, self.kept = client, kept
-        #: What was sent to the cluster, for workers to fetch from each other; and who has which instances.
+        #: What was sent to the cluster, for workers to fetch from each other; who has which instances, and who came to
+        #: the same losses by which code.
         self.sent: dict[str, Any] = {}
         self.holders: dict[str, set[str]] = {}
-        #: Workers that are not asked; whether any tile was dealt, and whether somebody has another processor.
+        self.proved: set[tuple[str, str]] = set()
+        #: Workers that are not asked; whether any tile was dealt; and all keys that workers may know.
         self.shunned: set[str] = set()
-        self.begun = self.mixed = False
+        self.begun, self.keys = False, set[str]()
+        self.parts: WeakKeyDictionary[Instances, str] = WeakKeyDictionary()
 
     def begin(self, belongs: Mapping[str, str]) -> None:
         """As the store says."""
@@ -49,18 +62,39 @@ class Cluster:
         spread = Spread(work, self)
         return spread.tiles() if self.kept is None else self.kept.tiles(spread)
 
-    def held(self, key: str, value: Any) -> Any:
-        """A future of what is sent to the cluster."""
+    def held(self, key: str, content: bytes, address: str) -> Any:
+        """A future of what is sent to the cluster, to somebody who answered a moment ago.
+
+        It is a task like any other, so that Dask makes it again if it is lost.
+        """
         if key not in self.sent or self.sent[key].status not in ("finished", "pending"):
-            self.sent[key] = self.client.scatter(value, hash=False)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")
+                options = {"key": f"pacopt-hold-{token_hex(8)}", "pure": False, "allow_other_workers": True}
+                self.sent[key] = self.client.submit(hold, content, workers=[address], **options)
         return self.sent[key]
 
+    def part(self, instances: Instances) -> str:
+        """A hash of instances, bit by bit; fingerprints leave out what no statement depends on."""
+        if instances not in self.parts:
+            content = hashlib.blake2b(digest_size=16)
+            for name, array in instances.fields.items():
+                content.update(f"{name}{array.dtype}{array.shape}".encode())
+                content.update(b"" if array.dtype.hasobject else np.ascontiguousarray(array).data)
+            self.parts[instances] = digest([content.hexdigest(), instances.fingerprint, instances.kinds])
+        return self.parts[instances]
+
     def close(self) -> None:
-        """Leave nothing behind on the workers."""
+        """Leave nothing behind on the workers; one that does not answer is not waited for."""
         self.sent.clear()
-        if self.client.status == "running":
-            with suppress(Exception):  # who is gone has forgotten as well
-                self.client.run(forget, on_error="ignore")
+        if self.client.status == "running" and self.keys:
+            thread = Thread(target=self._forgotten, daemon=True)
+            thread.start()
+            thread.join(FAREWELL)
+
+    def _forgotten(self) -> None:
+        with suppress(Exception):  # who is gone has forgotten as well
+            self.client.run(forget, sorted(self.keys), on_error="ignore")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,13 +136,25 @@ class Spread:
         """The tiles that start there, as they come."""
         self.begin()
         instances = self.work.instances
+        objects = instances.fields.get(OBJECT) if instances.content is not None else None
+        kinds = {type(each) for each in objects} if objects is not None else set()
         light: Any = replace(self.work.sent(), instances=instances[:0])  # type: ignore[type-var]
-        parcel = packed(light, "The job")
-        part = digest([instances.fingerprint, instances.kinds])
+        parcel = packed((light, kinds), "The job")
+        part = self.cluster.part(instances)
         content = hashlib.blake2b(parcel.content, digest_size=16).hexdigest()
         keys = Keys(digest([content, parcel.own, part]), part)
-        shipment = Shipment(keys, parcel, instances)
+        self.cluster.keys |= {*keys}
+        shipment = Shipment(keys, parcel, self.work)
         yield from Dealer(self.cluster, shipment, [*self.layout] if firsts is None else firsts).tiles()
+
+    def sample(self) -> np.ndarray:
+        """As the work does."""
+        return self.work.sample()
+
+    @property
+    def alone(self) -> bool:
+        """As the work is."""
+        return self.work.alone
 
 
 @contextmanager

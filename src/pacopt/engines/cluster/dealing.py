@@ -6,19 +6,35 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from itertools import count
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pacopt.engines.cluster.versions import Names, names_of, versions
-from pacopt.engines.cluster.worker import Differs, Kept, Keys, Lacking, Made, Unable, keep, make, this_process
-from pacopt.engines.packing import Packed
-from pacopt.engines.work import Tile
-from pacopt.errors import EngineError, PacoptError
-from pacopt.instances import Instances
+import numpy as np
+
+from pacopt.engines.cluster.telling import comes_to_something_else, deadly, differs, gone, told, too_large
+from pacopt.engines.cluster.versions import names_of, versions
+from pacopt.engines.cluster.worker import (
+    Differs,
+    Here,
+    Kept,
+    Keys,
+    Lacking,
+    Made,
+    Terms,
+    Unable,
+    greet,
+    keep,
+    make,
+    this_process,
+)
+from pacopt.engines.packing import Packed, packed
+from pacopt.engines.work import Tile, Work
+from pacopt.errors import PacoptError, ResourceError
+from pacopt.support.arrays import digest
 from pacopt.support.interrupts import heed
-from pacopt.support.machine import processor
 
 if TYPE_CHECKING:
     from pacopt.engines.cluster.cluster import Cluster
@@ -32,9 +48,11 @@ LEAST, FOR_EACH_THREAD = 0.5, 0.01
 #: At most so many tiles in a task.
 MOST = 256
 #: So many seconds are all workers given to say what they have, before the first tile of a job is dealt.
-GREETING = 60.0
+GREETING = 30.0
 #: After so many seconds without any worker that is said; Dask waits for ever.
 ALONE = 10.0
+#: So many workers may be lost while they are sent a job.
+LOST = 12
 #: Dask gives a task up after four workers have died of it; it is dealt again so many times.
 DEATHS = 5
 
@@ -44,7 +62,12 @@ class Shipment(NamedTuple):
 
     keys: Keys
     parcel: Packed
-    instances: Instances
+    work: Work
+
+    @property
+    def code(self) -> str:
+        """A hash of the code, whatever it runs on."""
+        return digest([self.parcel.own, sorted(self.parcel.modules), type(self.work).__name__])
 
 
 class Task(NamedTuple):
@@ -52,7 +75,9 @@ class Task(NamedTuple):
 
     future: Any
     firsts: Sequence[int]
-    address: str = ""
+    address: str
+    #: Who may do it, if not everybody.
+    only: frozenset[str]
 
 
 class Dealer:
@@ -62,11 +87,15 @@ class Dealer:
         self.cluster, self.client, self.shipment = cluster, cluster.client, shipment
         self.waiting, self.under = deque(firsts), dict[str, Task]()
         self.ended: SimpleQueue[str] = SimpleQueue()
-        self.names: Names = names_of(shipment.parcel)
+        names = names_of(shipment.parcel)
+        self.terms = Terms(names, versions(names), sys.path, this_process())
+        self.truth: np.ndarray | None = None
+        self.content: bytes | None = None
         self.threads: dict[str, int] = {}
         #: Workers that have all that they need, and that are on their way to it.
         self.ready, self.asked = set[str](), set[str]()
         self.deaths: Counter[int] = Counter()
+        self.lost = 0
         self.seconds, self.looked, self.seen, self.start = 0.0, 0.0, time.monotonic(), time.monotonic()
         self.numbers, self.name = count(), token_hex(4)
 
@@ -88,13 +117,7 @@ class Dealer:
     def _look(self) -> None:
         """Who works here? Those who came are sent what they need."""
         if self.client.status in ("closing", "closed"):
-            raise EngineError(
-                "The scheduler of the cluster is gone.",
-                f"{len(self.waiting) + sum(len(task.firsts) for task in self.under.values())} tiles of this table are "
-                "not finished.",
-                "",
-                "Start again, on another cluster or on one machine; with a checkpoint, what is finished is kept.",
-            )
+            raise gone(len(self.waiting) + sum(len(task.firsts) for task in self.under.values()))
         now = time.monotonic()
         if self.client.status != "running" or now < self.looked + LOOK:
             return
@@ -109,22 +132,34 @@ class Dealer:
             self.seen = float("inf")
             warnings.warn(f"No worker is connected to {self.client.scheduler.address}: waiting for one.", stacklevel=2)
         self.ready &= self.threads.keys()
+        for key, task in [*self.under.items()]:
+            if task.only and not task.only & self.threads.keys():  # nobody is left who may do it
+                self._left(self.under.pop(key))
         for address in self.threads.keys() - self.ready - self.asked - self.cluster.shunned:
-            self._send(address)
+            self.asked.add(address)
+            self._submit([], address, greet)
+
+    def _left(self, task: Task) -> None:
+        """Take back what nobody will do."""
+        self.waiting.extendleft(reversed(task.firsts))
+        self.client.cancel([task.future])
+        if task.address:
+            self.asked.discard(task.address)
+            self.lost += 1
+            if self.lost >= LOST and not self.ready:
+                raise too_large(self.lost, len(self.shipment.parcel.content) + len(self.content or b""))
 
     def _send(self, address: str, *, whole: bool = False) -> None:
         """Send a worker what it needs, the instances only if it does not have them."""
-        keys, parcel, instances = self.shipment
+        keys, parcel, work = self.shipment
         part = None
-        try:
-            if whole or keys.part not in self.cluster.holders.get(address, ()):
-                part = self.cluster.held(keys.part, instances)
-            parcels = self.cluster.held(keys.table, parcel)
-        except (OSError, CancelledError):
-            return  # nobody is there to take it; there will be another look
+        if whole or keys.part not in self.cluster.holders.get(address, ()):
+            self.content = self.content or packed(work.instances, "An instance").content
+            part = self.cluster.held(keys.part, self.content, address)
+        table = self.cluster.held(keys.table, parcel.content, address)
+        bare, sampled = replace(parcel, content=b""), (address, self.shipment.code) not in self.cluster.proved
         self.asked.add(address)
-        wanted, home = versions(self.names), this_process()
-        self._submit([], address, keep, keys, self.names, sys.path, wanted, home, parcels, part)
+        self._submit([], address, keep, keys, self.terms, bare, table, part, sampled)
 
     def _deal(self) -> None:
         """Deal tiles, so that each thread has one at hand while it makes another."""
@@ -144,9 +179,11 @@ class Dealer:
 
     def _submit(self, firsts: Sequence[int], address: str, function: Any, *values: Any) -> None:
         key = f"pacopt-{function.__name__}-{self.name}-{next(self.numbers)}"
-        only = [address] if address else sorted(self.ready) if self.cluster.shunned else None
-        future = self.client.submit(function, *values, key=key, pure=False, workers=only, allow_other_workers=False)
-        self.under[key] = Task(future, firsts, address)
+        all_ready = self.ready >= self.threads.keys()  # then nobody has to be left out
+        only = {address} if address else set() if all_ready else self.ready
+        options = {"workers": sorted(only), "allow_other_workers": False} if only else {}
+        future = self.client.submit(function, *values, key=key, pure=False, **options)
+        self.under[key] = Task(future, firsts, address, frozenset(only))
         future.add_done_callback(lambda done: self.ended.put(done.key))
 
     def _ended(self, patience: float) -> list[Task]:
@@ -179,40 +216,49 @@ class Dealer:
         """Whatever was not made is dealt again; whoever cannot make it is left out."""
         self.waiting.extendleft(reversed(task.firsts))
         self.asked.discard(task.address)
-        if not self.asked:
+        if not self.asked and not isinstance(result, Here):
             self.cluster.sent.clear()  # all have it
-        if isinstance(result, Kept):
-            self.ready.add(result.address)
-            self.cluster.holders.setdefault(result.address, set()).add(self.shipment.keys.part)
-            if result.processor != processor() and "jax" in self.names.packages:
-                self._other(result.address)
+            self.content = None
+        if isinstance(result, Here):
+            self._send(result.address)
+        elif isinstance(result, Kept):
+            self._kept(result)
         elif isinstance(result, Lacking):
             self.ready.discard(result.address)
             self.cluster.holders.pop(result.address, None)
             if result.address in self.threads and result.address not in self.asked:
                 self._send(result.address, whole=True)
         elif isinstance(result, Differs):
-            self._shun(result.address, self._differs(result), refused=not self.cluster.begun)
+            self._shun(result.address, differs(result, self.terms.wanted), refused=not self.cluster.begun)
         elif isinstance(result, Unable):
             self._shun(result.address, result.error, refused=False)
         elif task.future.status == "error":
             self._failed(task, task.future.exception())
+
+    def _kept(self, worker: Kept) -> None:
+        """A worker may be asked, if it came to what the client comes to."""
+        self.cluster.holders.setdefault(worker.address, set()).add(self.shipment.keys.part)
+        if worker.sample is not None:
+            self.truth = self.shipment.work.sample() if self.truth is None else self.truth
+            error = comes_to_something_else(worker, self.truth)
+            if error is not None:
+                self._shun(worker.address, error, refused=not self.cluster.begun)
+                return
+            self.cluster.proved.add((worker.address, self.shipment.code))
+        self.ready.add(worker.address)
 
     def _failed(self, task: Task, error: Any) -> None:
         if type(error).__name__ == "KilledWorker":
             self.deaths.update(task.firsts)
             for first in task.firsts:
                 if self.deaths[first] >= DEATHS:
-                    raise EngineError(
-                        f"Workers die when they make the tile that starts at instance {first}: {error}.",
-                        "A worker survives what it runs.",
-                        "The memory of a worker may be full, or code that JAX calls ends its process.",
-                        "Give workers more memory, or fewer threads; try that tile on one machine.",
-                    ) from error
+                    raise deadly(first, error) from error
+        elif task.address and isinstance(error, ResourceError):
+            self._shun(task.address, error, refused=False)
         elif task.address:
-            self._shun(task.address, _told(task.address, error), refused=not self.cluster.begun)
+            self._shun(task.address, told(task.address, error), refused=not self.cluster.begun)
         else:
-            raise _told("", error) from error
+            raise told("", error) from error
 
     def _shun(self, address: str, error: PacoptError, *, refused: bool) -> None:
         """Leave a worker out, unless nobody would be left."""
@@ -222,41 +268,7 @@ class Dealer:
             raise error
         warnings.warn(f"The worker {address} is left out: {error}", stacklevel=2)
 
-    def _other(self, address: str) -> None:
-        if not self.cluster.mixed:
-            self.cluster.mixed = True
-            warnings.warn(
-                f"The worker {address} has another processor than the client: JAX may round differently there, and "
-                "some losses may differ in their last digits from those of one machine.",
-                stacklevel=2,
-            )
-
-    def _differs(self, worker: Differs) -> PacoptError:
-        ours = versions(self.names)
-        lines = [f"{name} is {worker.found.get(name)}, and here {ours[name]}" for name in ours]
-        differ = [line for line, name in zip(lines, ours, strict=True) if worker.found.get(name) != ours[name]]
-        return EngineError(
-            f"On the worker {worker.address} {'; '.join(differ)}.",
-            "Workers run the same code as the client.",
-            "Losses of different code must not be mixed.",
-            "Install the same versions there; put a module of your own where it is found on every machine, or send it: "
-            "client.upload_file(...).",
-        )
-
     def _withdraw(self) -> None:
         """Take back what waits. What runs on a worker ends by itself, and nobody asks for it."""
         if self.under and self.client.status == "running":
             self.client.cancel([task.future for task in self.under.values()], reason="the job was stopped")
-
-
-def _told(address: str, error: Any) -> PacoptError:
-    """An error of a worker; what pacopt says is said as it is."""
-    where = f"On the worker {address}: " if address else ""
-    if isinstance(error, PacoptError):
-        return type(error)(where + error.found, error.needed, error.why, error.remedy)
-    return EngineError(
-        f"{where or 'On a worker: '}{type(error).__name__}: {error}.",
-        "Workers have pacopt, all packages and modules that the job uses, and room for its instances.",
-        "",
-        'Install there what is here: pip install "pacopt[dask]", and your own modules.',
-    )

@@ -5,18 +5,21 @@ import platform
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import metadata
-from importlib.util import find_spec
 from typing import NamedTuple
 
 from pacopt._version import __version__
 from pacopt.engines.description import hashed
 from pacopt.engines.packing import Packed
-from pacopt.support.own_code import HERE, file_hash
+from pacopt.support.own_code import HERE, file_hash, file_of
 
 #: What every table depends on.
 ALWAYS = ("numpy", "scipy")
 #: What one in JAX depends on.
 OF_JAX = ("equinox", "jax", "jaxlib")
+
+
+#: Settings of JAX by which random numbers, or roundings, come out otherwise.
+SETTINGS = ("jax_threefry_partitionable", "jax_default_prng_impl", "jax_default_matmul_precision")
 
 
 class Names(NamedTuple):
@@ -28,7 +31,7 @@ class Names(NamedTuple):
 
 def names_of(parcel: Packed) -> Names:
     """What code depends on that was packed."""
-    found, own = parcel.modules, {name for name, _ in parcel.own if _file(name)}
+    found, own = parcel.modules, {name for name, _ in parcel.own if file_of(name)}
     tops = {name.partition(".")[0] for name in found}
     packages = {package for top in tops for package in _installed().get(top, [])}
     traced = "jax" in tops or any(name.startswith("pacopt.engines.traced") for name in found)
@@ -44,7 +47,12 @@ def _installed() -> Mapping[str, list[str]]:
 
 def versions(names: Names) -> dict[str, str]:
     """The versions that this process has of all that; files are looked at each time."""
-    return {**_packages(names), **{name: _hash(name) for name in names.modules}}
+    found = {**_packages(names), **{name: _hash(name) for name in names.modules}}
+    if "jax" in names.packages:
+        import jax
+
+        found |= {name: str(getattr(jax.config, name)) for name in SETTINGS}
+    return found
 
 
 @lru_cache(maxsize=16)
@@ -64,16 +72,8 @@ def _version(package: str) -> str:
 
 def _hash(module: str) -> str:
     """By where Python would find it; nothing is imported but the packages around it."""
-    file = _file(module)
+    file = file_of(module)
     return f"with the hash {file_hash(file)[:12]}" if file else "not found"
-
-
-def _file(module: str) -> str | None:
-    try:
-        spec = find_spec(module)
-    except (ImportError, AttributeError, ValueError):
-        return None
-    return spec.origin if spec is not None and spec.has_location else None
 
 
 def _pacopt() -> str:

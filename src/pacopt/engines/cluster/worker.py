@@ -6,10 +6,13 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from pacopt.engines.cluster.versions import Names, versions
 from pacopt.engines.packing import Packed
@@ -17,11 +20,10 @@ from pacopt.engines.work import Tile, Work
 from pacopt.errors import ResourceError
 from pacopt.instances import Instances
 from pacopt.support.machine import processor
-from pacopt.support.own_code import edited
 from pacopt.support.worker import refuse_full
 
 #: A worker keeps so many tables, and instances of so many.
-TABLES, PARTS = 4, 6
+TABLES, PARTS = 16, 16
 #: Who lacks something waits so many seconds before he says so: what he lacks may be on its way, and others have work.
 PAUSE = 0.1
 
@@ -34,10 +36,11 @@ class Keys(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A worker has what tiles are made of; and what processor it has."""
+    """A worker has what tiles are made of; what processor it has, and what some runs come to if that was asked."""
 
     address: str
     processor: str
+    sample: np.ndarray | None
 
 
 class Lacking(NamedTuple):
@@ -75,14 +78,22 @@ class Table:
 
     def made(self, firsts: Sequence[int]) -> list[Tile]:
         """The tiles that start there."""
-        if self.compiled:
-            return [*self.work.tiles(firsts)]
-        with self.compiling:
-            tiles = [*self.work.tiles(firsts[:1])]
-            self.compiled = True
-        return tiles + ([*self.work.tiles(firsts[1:])] if firsts[1:] else [])
+        with _alone if self.work.alone else nullcontext():
+            if self.compiled:
+                return [*self.work.tiles(firsts)]
+            with self.compiling:
+                tiles = [*self.work.tiles(firsts[:1])]
+                self.compiled = True
+            return tiles + ([*self.work.tiles(firsts[1:])] if firsts[1:] else [])
+
+    def sample(self) -> np.ndarray:
+        """Some losses."""
+        with _alone if self.work.alone else nullcontext(), self.compiling:
+            return self.work.sample()
 
 
+#: Held by a thread that makes calls of an engine that is not to be called by two.
+_alone = Lock()
 _lock = Lock()
 _parts: "OrderedDict[str, Instances]" = OrderedDict()
 _tables: "OrderedDict[str, Table]" = OrderedDict()
@@ -96,41 +107,64 @@ def compare(names: Names, path: Sequence[str]) -> Mapping[str, str]:
     return versions(names)
 
 
+class Here(NamedTuple):
+    """A worker answers."""
+
+    address: str
+
+
+def greet() -> Here:
+    """Say that one is there: whoever is paused, or cut off, holds nothing for others."""
+    return Here(_address())
+
+
+def hold(content: bytes) -> bytes:
+    """What was sent to one worker, for others to fetch from it."""
+    return content
+
+
 def keep(
-    keys: Keys,
-    names: Names,
-    path: Sequence[str],
-    wanted: Mapping[str, str],
-    home: str,
-    parcel: Packed,
-    part: Instances | None,
+    keys: Keys, terms: "Terms", parcel: Packed, content: bytes, part: bytes | None, sampled: bool
 ) -> Kept | Lacking | Differs:
     """Keep a table and its instances, which may be here already; files have to be what they are for the client."""
     import cloudpickle  # type: ignore[import-untyped]
 
-    address, found = _address(), compare(names, path)
-    if found != wanted:
+    address, found = _address(), compare(terms.names, terms.path)
+    if found != terms.wanted:
         return Differs(address, found)
     with _lock:
+        if terms.home != this_process():  # a worker may be a thread of the client
+            _freshen(parcel)
         if part is None and keys.part not in _parts:
             return Lacking(address)
         if keys.part not in _parts and part is not None:
-            part.refuse_changed()
-            _remember(_parts, keys.part, part, PARTS)
+            instances: Instances = cloudpickle.loads(part)
+            instances.refuse_changed()
+            _remember(_parts, keys.part, instances, PARTS)
         if keys.table not in _tables:
-            if home != this_process():  # a worker may be a thread of the client
-                _freshen(parcel)
-            work = replace(cloudpickle.loads(parcel.content), instances=_parts[keys.part])
-            _remember(_tables, keys.table, Table(work), TABLES)
-    return Kept(address, processor())
+            work, _ = cloudpickle.loads(content)
+            _remember(_tables, keys.table, Table(replace(work, instances=_parts[keys.part])), TABLES)
+        table = _tables[keys.table]
+    return Kept(address, processor(), table.sample() if sampled else None)
+
+
+class Terms(NamedTuple):
+    """What a worker has to have: versions, and where else modules are looked for; and the process of the client."""
+
+    names: Names
+    wanted: Mapping[str, str]
+    path: Sequence[str]
+    home: str
 
 
 def _freshen(parcel: Packed) -> None:
-    """Forget modules of the user's own that are here since before their files were edited."""
-    here = {name: content for name, content in parcel.own if name in sys.modules}
-    if any(edited(name) or _loaded.get(name, content) != content for name, content in here.items()):
-        for name in here:
-            del sys.modules[name]
+    """Forget modules of the user's own that were not loaded from these very files, and all that was made of them."""
+    stale = [name for name, content in parcel.own if name in sys.modules and _loaded.get(name) != content]
+    if stale:
+        for name, _ in parcel.own:
+            sys.modules.pop(name, None)
+        _parts.clear()
+        _tables.clear()
     _loaded.update(parcel.own)
 
 
@@ -155,11 +189,12 @@ def this_process() -> str:
     return f"{platform.node()} {os.getpid()}"
 
 
-def forget() -> None:
-    """Keep nothing: nobody will ask for it."""
+def forget(keys: Sequence[str]) -> None:
+    """Keep nothing of these: nobody will ask for it."""
     with _lock:
-        _parts.clear()
-        _tables.clear()
+        for key in keys:
+            _parts.pop(key, None)
+            _tables.pop(key, None)
 
 
 def _address() -> str:
@@ -170,5 +205,6 @@ def _address() -> str:
 
 def _remember(held: "OrderedDict[str, Any]", key: str, value: Any, most: int) -> None:
     held[key] = value
+    held.move_to_end(key)
     while len(held) > most:
         held.popitem(last=False)

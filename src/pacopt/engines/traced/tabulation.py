@@ -4,7 +4,6 @@ import dataclasses
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import jax
@@ -28,8 +27,9 @@ from pacopt.engines.traced.metrics import metric_of
 from pacopt.engines.traced.nesting import flat_space
 from pacopt.engines.traced.parallel import ordered_results
 from pacopt.engines.traced.precision import in_precision, precision, refuse_narrow_fields, refuse_overflow, working_type
+from pacopt.engines.traced.programs import run_starts, run_tile
 from pacopt.engines.traced.provenance import provenance
-from pacopt.engines.traced.static import divided, united
+from pacopt.engines.traced.static import divided
 from pacopt.engines.traced.tiling import TILE_BYTES, Tiling, plan_tiles
 from pacopt.engines.work import Collected, Layout, Progress, Tile, collect, expanded
 from pacopt.instances import Instances
@@ -39,6 +39,9 @@ from pacopt.support.arrays import digest
 from pacopt.support.cells import checked_targets, refuse_bad_losses
 from pacopt.support.machine import cores
 from pacopt.support.values import ONLY
+
+#: Losses of so many instances tell whether somebody else runs the same code.
+SAMPLE = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +134,16 @@ class Tabulation:
         """A hash of everything that determines the tiles; equal jobs can share them."""
         return digest([self.provenance, dataclasses.asdict(self.tiling)])
 
+    @property
+    def alone(self) -> bool:
+        """JAX may be called by many threads."""
+        return False
+
+    def sample(self) -> np.ndarray:
+        """The losses of some instances of the first tile."""
+        (tile,) = self.tiles([0])
+        return tile.losses[:, :SAMPLE]
+
     def sent(self) -> "Tabulation":
         """As it is."""
         return replace(self)
@@ -172,7 +185,7 @@ class Tabulation:
                     raw, start = self._start_losses(columns)
                     columns, raw = (each.reshape(self.tiling.groups, self.tiling.lanes) for each in (columns, raw))
                     batches = jax.device_put((self.batch(columns), raw, self.seeds[columns]), devices[lane])
-                    result = _run_tile(rest, *shared[lane], *batches)
+                    result = run_tile(rest, *shared[lane], *batches)
             finally:
                 compiled.set()
             return self._tile(table_key, first, start, jax.tree.map(np.asarray, result))
@@ -199,7 +212,7 @@ class Tabulation:
             precision(self.dtype),
             errors_explained("at the starts of the instances", "Leave out instances on which it fails."),
         ):
-            found = _run_starts(rest, arrays, self.batch(self.columns_from(first, size)))
+            found = run_starts(rest, arrays, self.batch(self.columns_from(first, size)))
             raw, start = (np.asarray(each)[: self.tiling.columns - first] for each in found)
         start = start.astype(np.float64)
         refuse_bad_losses(np.zeros((1, len(start))), start, first_instance=first)
@@ -269,26 +282,3 @@ def _words(seeds: np.ndarray) -> np.ndarray:
     """Seeds in words of 32 bits, which exist in every precision."""
     words: np.ndarray = np.ascontiguousarray(seeds, dtype="<u8").view("<u4").reshape(-1, 2)
     return words
-
-
-@partial(jax.jit, static_argnums=0)
-def _run_starts(rest: Any, arrays: Any, batch: Any) -> tuple[jax.Array, jax.Array]:
-    """Start losses [instance]."""
-    cell: Cell = united(arrays, rest)
-    raw, above = jax.vmap(cell.start_loss)(batch)
-    return raw, above
-
-
-@partial(jax.jit, static_argnums=0)
-def _run_tile(rest: Any, arrays: Any, hypers: Any, batches: Any, start_losses: Any, seeds: Any) -> Outcome:
-    """Outcomes [group, block, lane, candidate, ...]."""
-    cell: Cell = united(arrays, rest)
-    over_candidates = jax.vmap(cell, in_axes=(0, None, None, None))
-    over_lanes = jax.vmap(over_candidates, in_axes=(None, 0, 0, 0))
-
-    def group(lanes: Any) -> Outcome:
-        outcome: Outcome = jax.lax.map(lambda block: over_lanes(block, *lanes), hypers)
-        return outcome
-
-    result: Outcome = jax.lax.map(group, (batches, start_losses, seeds))
-    return result

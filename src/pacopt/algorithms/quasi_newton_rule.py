@@ -1,0 +1,206 @@
+"""A BFGS memory without a line search, and a small network of scalars that decides what to do with it."""
+
+from math import log
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int
+
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper, Hyper
+from pacopt.algorithms.line import Place, place_at
+from pacopt.algorithms.scalars import cosine, length, log_ratio, network, network_shapes, random_network, safe_ratio
+from pacopt.algorithms.secants import Pairs, Whole, nothing_known
+from pacopt.algorithms.vectors import chosen, refuse_nonsmooth
+from pacopt.errors import AlgorithmError
+from pacopt.problems.base import Objective, Point
+from pacopt.space import Array as ArraySpace
+from pacopt.space import Tree
+from pacopt.support.numbers import is_whole
+
+#: How many scalars the network sees, and how many it gives.
+INPUTS, OUTPUTS = 16, 5
+#: A pair whose cosine is smaller is left out of the memory.
+FLAT = 1e-3
+#: A move is at most so many times as long as the last one, times e^o4.
+LONGEST = 20.0
+#: The largest curvature met is forgotten by this factor a step.
+FADING = 0.9
+#: Exponents stay within these bounds, so that nothing overflows.
+FAR = 9.0
+#: A move that ends where loss or gradient are not finite is made again, shorter by this factor.
+SHORTER = 0.1
+
+
+class Memory(NamedTuple):
+    """Where the rule stands, the move it will make, what it knows of curvature, and the lowest point seen."""
+
+    place: Place
+    move: Float[Array, " n"]
+    secants: Whole | Pairs
+    #: s'y / y'y of the last pair; before any, the length of the first step over that of the gradient.
+    scale: Float[Array, ""]
+    #: The largest |y| / |s|, fading.
+    top: Float[Array, ""]
+    #: The length of the gradient at the start, and g'Hg a step ago.
+    first: Float[Array, ""]
+    decrement: Float[Array, ""]
+    taken: Int[Array, ""]
+    best: Point
+    lowest: Float[Array, ""]
+
+
+class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
+    """x_next = x - e^o0 gamma U g - e^o1 V g + o2 s - o3 g / top, where a network decides o0 to o3 at each step.
+
+    **Theory** Broyden, Fletcher, Goldfarb and Shanno (1970): from the last move s and the change y of the gradient g,
+    H is renewed to (I - rho s y') H (I - rho y s') + rho s s', rho = 1 / s'y, which is the nearest matrix, in a
+    weighted norm, that maps y to s. Started from gamma I, H is linear in gamma: H = gamma U + V, so that gamma = s'y /
+    y'y (Shanno and Phua 1978) can be that of the last pair, as in L-BFGS, and both parts can be weighed. Near a minimum
+    steps of length one converge superlinearly (Dennis and Moré 1974); elsewhere a line search has to find the length,
+    and takes evaluations for it. Here a network decides it, and how much of the last move and of the plain gradient is
+    added. It is trained for a family of problems, and nothing is promised for others: the certificate says how it does.
+    Untrained, all decisions are 0, and the method is BFGS with steps of length one.
+
+    **What the network sees** 16 scalars: logarithms of s'y / s's and y'y / s'y over `top`, the largest |y| / |s| met
+    (forgotten by a factor 0.9 a step); the cosines of (s, y), (g, s), (g, last g), (g, Ug) and (g, Vg); the logarithms
+    of the length of g over that of the last one and that of the first one, of gamma Ug and Vg over g / top, and over s;
+    of g'Hg over that of the last step; k / K and cos(pi k / K). So nothing changes if coordinates are rotated, if the
+    loss is multiplied by a number, or if coordinates are added that do not matter. Two layers of `width` tanh units
+    give o0 to o4; a free number for each iteration is added to each (`schedule`). A move is no longer than 20 e^o4 |s|.
+
+    **The first step** is along -g, of length e^t0 (loss(start) / |g|)^t1 (`first` holds t0 and t1). With t1 = 1, where
+    training starts, it is Polyak's (1969), and nothing changes either if x is multiplied by a number; with t1 = 0 it
+    does not change if a number is added to the loss. Where the loss at the start is not positive the length is e^t0.
+
+    **Gradients** One for each step and one at the start. `read` gives the lowest point that was evaluated. A pair whose
+    cosine is below 1e-3 is left out of the memory. A move that ends where something is not finite is made again, a
+    tenth as long.
+
+    U and V are matrices, for up to some hundred unknowns; with `memory` the last so many pairs stand for them, as in
+    L-BFGS, and both are the same until it is full. Runs longer than `steps` go on with the last numbers of the
+    schedule.
+
+    >>> import jax
+    >>> from pacopt import VaryingCurvature, loss_curves
+    >>> law = VaryingCurvature.draw(seed=0)
+    >>> rule = QuasiNewtonRule(steps=20)
+    >>> candidate = jax.tree.map(lambda array: array[None], rule.initial(seed=0))
+    >>> curves = loss_curves(law.problem, rule, candidate, law.sample(9, seed=1), steps=20, at=(0, 20))
+    >>> bool(np.all(curves[:, :, 1] < 0.2 * curves[:, :, 0]))
+    True
+    """
+
+    steps: int = eqx.field(static=True)
+    width: int = eqx.field(static=True, default=24)
+    memory: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self) -> None:
+        """Refuse sizes that are none."""
+        for name in ("steps", "width", "memory"):
+            value = getattr(self, name)
+            if not is_whole(value, 1) and not (name == "memory" and value is None):
+                raise AlgorithmError(
+                    f"{name} of a QuasiNewtonRule is {value!r}.",
+                    "It is a whole number, at least 1.",
+                    "Its numbers are counted when it is made.",
+                    "Use QuasiNewtonRule(steps=20), with the steps that a run will have.",
+                )
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The first step, the network (a row of offsets below each matrix), and five numbers for each iteration."""
+        return {
+            "first": ArraySpace((2,), -5.0, 5.0),
+            "network": Tree(network_shapes(INPUTS, self.width, OUTPUTS)),
+            "schedule": ArraySpace((max(1, self.steps - 1), OUTPUTS), -1.0, 1.0),
+        }
+
+    def initial(self, seed: int) -> dict[str, Any]:
+        """BFGS with steps of length one: the network is random, and its last layer zero."""
+        return {
+            "first": np.array([0.0, 1.0]),
+            "network": random_network(INPUTS, self.width, OUTPUTS, seed),
+            "schedule": np.zeros((max(1, self.steps - 1), OUTPUTS)),
+        }
+
+    def init(self, x: Point, hyper: Hyper, objective: Objective) -> Memory:
+        """The start, evaluated, and the first move."""
+        refuse_nonsmooth(self, objective)
+        flat, _ = ravel_pytree(x)
+        place = place_at(flat, x, objective)
+        of_g = length(place.gradient)
+        positive = (place.value > 0) & (of_g > 0)
+        units = jnp.log(jnp.where(positive, place.value, 1.0)) - jnp.log(jnp.where(positive, of_g, 1.0))
+        # The units of x may be anything: exponents are kept from overflowing, and no further.
+        far = log(float(np.finfo(flat.dtype).max)) / 2
+        first = hyper["first"]
+        size = jnp.exp(jnp.clip(jnp.clip(first[0], -FAR, FAR) + jnp.clip(first[1], -FAR, FAR) * units, -far, far))
+        scale = safe_ratio(size, of_g).astype(flat.dtype)
+        zero = jnp.zeros_like(of_g)
+        move = -size.astype(flat.dtype) * (place.gradient * safe_ratio(jnp.ones_like(of_g), of_g))
+        secants = nothing_known(flat, self.memory)
+        return Memory(place, move, secants, scale, zero, of_g, zero, jnp.asarray(0), x, place.value)
+
+    def step(self, state: Memory, hyper: Hyper, objective: Objective) -> Memory:
+        """Make the move, evaluate, renew the memory, decide on the next move."""
+        place = place_at(state.place.x + state.move, state.best, objective)
+        finite = jnp.isfinite(place.value) & jnp.all(jnp.isfinite(place.gradient))
+        _, as_point = ravel_pytree(state.best)
+        best = chosen(finite & (place.value < state.lowest), (as_point(place.x), place.value), state[-2:])
+        moved = self._decided(state, place, hyper)
+        back = state._replace(move=SHORTER * state.move, taken=state.taken + 1)
+        following: Memory = chosen(finite, moved, back)
+        return following._replace(best=best[0], lowest=best[1])
+
+    def read(self, state: Memory) -> Point:
+        """The lowest point that was evaluated."""
+        return state.best
+
+    def _decided(self, state: Memory, place: Place, hyper: Hyper) -> Memory:
+        """The state at a new place, where everything is finite."""
+        s, g, last = state.move, place.gradient, state.place.gradient
+        y = g - last
+        of_s, of_y, of_g, of_last = length(s), length(y), length(g), length(last)
+        bend = cosine(s, y, of_s, of_y)
+        usable = bend > FLAT
+        secant = safe_ratio(of_s, of_y)
+        scale = jnp.where(usable, bend * secant, state.scale)
+        secants = state.secants.updated(s, y, usable)
+        top = jnp.maximum(FADING * state.top, safe_ratio(of_y, of_s))
+        plain, learned = secants.applied(g)
+        plain = scale * plain
+        of_plain, of_learned = length(plain), length(learned)
+        newton, step = jnp.sum(g * (plain + learned)), safe_ratio(of_g, top)
+        time = jnp.minimum((state.taken + 1) / self.steps, 1.0).astype(g.dtype)
+        inputs = jnp.stack(
+            [
+                log_ratio(bend * of_y, of_s * top),
+                log_ratio(of_y, bend * of_s * top),
+                bend,
+                cosine(g, s, of_g, of_s),
+                cosine(g, last, of_g, of_last),
+                cosine(g, plain, of_g, of_plain),
+                cosine(g, learned, of_g, of_learned),
+                log_ratio(of_g, of_last),
+                log_ratio(of_g, state.first),
+                log_ratio(of_plain, step),
+                log_ratio(of_learned, step),
+                log_ratio(of_plain, of_s),
+                log_ratio(of_learned, of_s),
+                log_ratio(newton, state.decrement),
+                time,
+                jnp.cos(jnp.pi * time),
+            ]
+        )
+        schedule = hyper["schedule"]
+        out = network(hyper["network"], inputs) + schedule[jnp.minimum(state.taken, len(schedule) - 1)]
+        grown = jnp.exp(jnp.clip(out, -FAR, FAR))
+        move = out[2] * s - grown[0] * plain - grown[1] * learned - out[3] * (g * safe_ratio(jnp.ones_like(top), top))
+        longest = LONGEST * grown[4] * of_s
+        shrunk = jnp.minimum(1.0, safe_ratio(longest, length(move)))
+        return Memory(
+            place, shrunk * move, secants, scale, top, state.first, newton, state.taken + 1, state.best, state.lowest
+        )

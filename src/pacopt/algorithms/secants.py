@@ -1,0 +1,80 @@
+"""BFGS matrices H = gamma U + V, kept in two parts so that each can be weighed: whole, or as the last pairs."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from pacopt.algorithms.scalars import safe_ratio
+from pacopt.algorithms.vectors import chosen
+
+Vector = Float[Array, " n"]
+
+
+class Whole(NamedTuple):
+    """U, the identity at first, and V, zero at first, as matrices."""
+
+    start: Float[Array, "n n"]
+    learned: Float[Array, "n n"]
+
+    def applied(self, vector: Vector) -> tuple[Vector, Vector]:
+        """U and V times a vector."""
+        return self.start @ vector, self.learned @ vector
+
+    def updated(self, move: Vector, change: Vector, usable: Bool[Array, ""]) -> "Whole":
+        """(I - rho s y') . (I - rho y s') of both, and rho s s' added to V; unchanged unless the pair is usable."""
+        weight = jnp.where(usable, safe_ratio(1.0, jnp.sum(move * change)), 0.0)
+
+        def renewed(matrix: Array, added: float) -> Array:
+            image = matrix @ change
+            cross = weight * jnp.outer(move, image)
+            square = weight * (weight * jnp.sum(change * image) + added)
+            return matrix - cross - cross.T + square * jnp.outer(move, move)
+
+        return Whole(renewed(self.start, 0.0), renewed(self.learned, 1.0))
+
+
+class Pairs(NamedTuple):
+    """The last moves and changes of the gradient, the newest last, and 1 / (move'change); empty rows weigh nothing."""
+
+    moves: Float[Array, "memory n"]
+    changes: Float[Array, "memory n"]
+    weights: Float[Array, " memory"]
+
+    def applied(self, vector: Vector) -> tuple[Vector, Vector]:
+        """U and V times a vector, by the two loops of L-BFGS, of which the second is run for each part."""
+
+        def down(vector: Array, row: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+            move, change, weight = row
+            part = weight * jnp.sum(move * vector)
+            return vector - part * change, part
+
+        def up(both: tuple[Array, Array], row: tuple[Array, Array, Array, Array]) -> tuple[Any, None]:
+            (start, learned), (move, change, weight, part) = both, row
+            start = start - weight * jnp.sum(change * start) * move
+            return (start, learned + (part - weight * jnp.sum(change * learned)) * move), None
+
+        rows = self.moves, self.changes, self.weights
+        vector, parts = jax.lax.scan(down, vector, rows, reverse=True)
+        both, _ = jax.lax.scan(up, (vector, jnp.zeros_like(vector)), (*rows, parts))
+        return both
+
+    def updated(self, move: Vector, change: Vector, usable: Bool[Array, ""]) -> "Pairs":
+        """The newest pair in place of the oldest, if it is usable."""
+        weight = safe_ratio(1.0, jnp.sum(move * change))
+
+        def pushed(rows: Array, row: Array) -> Array:
+            return jnp.concatenate([rows[1:], row[None]])
+
+        renewed = Pairs(pushed(self.moves, move), pushed(self.changes, change), pushed(self.weights, weight))
+        kept: Pairs = chosen(usable, renewed, self)
+        return kept
+
+
+def nothing_known(like: Vector, memory: int | None) -> Whole | Pairs:
+    """H = gamma I, as matrices, or with room for so many pairs."""
+    if memory is None:
+        return Whole(jnp.eye(like.size, dtype=like.dtype), jnp.zeros((like.size, like.size), like.dtype))
+    empty = jnp.zeros((memory, like.size), like.dtype)
+    return Pairs(empty, empty, empty[:, 0])

@@ -1,0 +1,121 @@
+"""Metrics that are learned from the prior split: mean curvatures where descent leads."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Float
+
+from pacopt.algorithms.lbfgs import LBFGS
+from pacopt.engines.traced.precision import in_precision, precision
+from pacopt.engines.traced.static import as_run, divided, united
+from pacopt.errors import AlgorithmError
+from pacopt.instances import Instances
+from pacopt.problems.base import AbstractProblem, AbstractProximable, Objective
+from pacopt.splits import Split
+from pacopt.support.numbers import is_whole
+
+#: Instances of the prior split that are looked at, at most.
+ENOUGH = 500
+#: Curvatures below this part of the largest one count as this part.
+FLAT = 1e-8
+
+
+def whitening(problem: AbstractProblem, split: Split, *, steps: int = 100) -> Float[np.ndarray, "n n"]:
+    """H^-1/2, H the mean Hessian over prior instances where `steps` steps of L-BFGS lead: for `Preconditioned`.
+
+    Each Hessian is divided by its trace, so that the units of the loss do not decide which instances count, and the
+    result is in the units of the mean trace. Of directions in which the mean is negative the absolute value is taken.
+    Of the split only `prior` is looked at, and of that at most 500 instances; a matrix of n^2 numbers is kept, and n
+    products with Hessians are made for each instance.
+
+    >>> from pacopt import VaryingCurvature, split
+    >>> law = VaryingCurvature.draw(seed=0, n=5)
+    >>> parts = split(law.sample(40, seed=1), prior=20, train=10, test=10, seed=0)
+    >>> whitening(law.problem, parts).shape
+    (5, 5)
+    """
+    values, vectors = np.linalg.eigh(_mean_hessian(problem, split, steps))
+    return np.asarray((vectors * _roots(values)) @ vectors.T)
+
+
+def diagonal_scaling(problem: AbstractProblem, split: Split, *, steps: int = 100) -> Float[np.ndarray, " n"]:
+    """The roots of 1 / H_ii, H the mean Hessian as in `whitening`: Jacobi's scaling, for `Preconditioned`."""
+    return _roots(np.diag(_mean_hessian(problem, split, steps)))
+
+
+def layer_scaling(problem: AbstractProblem, split: Split, *, steps: int = 100) -> Float[np.ndarray, " n"]:
+    """One number for each array of a point: the root of 1 / the mean of |H_ii| over its entries, H as in `whitening`.
+
+    For points that are pytrees, the layers of a network say, which differ in their scale.
+    """
+    curvatures = np.abs(np.diag(_mean_hessian(problem, split, steps)))
+    first = {name: array[0] for name, array in split.prior.fields.items()}
+    sizes = [np.size(leaf) for leaf in jax.tree.leaves(as_run(problem).start(first))]
+    parts = np.split(curvatures, np.cumsum(sizes)[:-1])
+    return _roots(np.repeat([part.mean() for part in parts], sizes))
+
+
+def _roots(curvatures: np.ndarray) -> np.ndarray:
+    sizes = np.abs(curvatures)
+    return np.asarray(1.0 / np.sqrt(np.maximum(sizes, FLAT * sizes.max())))
+
+
+def _mean_hessian(problem: AbstractProblem, split: Split, steps: int) -> np.ndarray:
+    """In float64, over prior instances and nothing else."""
+    if not isinstance(split, Split):
+        raise AlgorithmError(
+            f"A {type(split).__name__} was given.",
+            "A metric is learned from the prior part of a Split.",
+            "If it knew training instances, candidates would not have been chosen before these were seen, and the "
+            "certificate would be void.",
+            "Pass pacopt.whitening(problem, split) with what pacopt.split returned.",
+        )
+    if not is_whole(steps, 0):
+        raise AlgorithmError(f"steps is {steps!r}.", "It is a whole number, at least 0.", "", "Leave it out for 100.")
+    if isinstance(problem, AbstractProximable):
+        raise AlgorithmError(
+            f"{type(problem).__name__} has a part with a proximal map.",
+            "A metric is for algorithms that use gradients only.",
+            "The proximal map in other coordinates is another one, and that is not known.",
+            "",
+        )
+    dtype = np.dtype(np.float64)
+    prior: Instances = split.prior[:ENOUGH]
+    fields = {name: in_precision(name, array, dtype) for name, array in prior.fields.items()}
+    arrays, rest = divided(problem)
+    with precision(dtype):
+        found = np.asarray(_hessians(rest, steps, arrays, fields))
+    traces = np.trace(found, axis1=1, axis2=2)
+    sizes = np.abs(np.linalg.eigvalsh(found)).sum(axis=1)
+    fine = np.isfinite(traces) & (sizes > 0)
+    if not fine.any():
+        raise AlgorithmError(
+            f"None of {len(found)} prior instances has a Hessian that is finite and not zero.",
+            f"Curvature is measured after {steps} steps of L-BFGS.",
+            "A metric is made of it.",
+            "Use fewer steps, or steps=0 for the curvature at the start; a loss without second derivatives has none.",
+        )
+    mean = np.mean(found[fine] / sizes[fine, None, None], axis=0) * np.mean(sizes[fine])
+    return np.asarray(0.5 * (mean + mean.T))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _hessians(rest: Any, steps: int, arrays: Any, instances: Any) -> jax.Array:
+    problem: AbstractProblem = united(arrays, rest)
+    algorithm = LBFGS()
+
+    def hessian(instance: Any) -> jax.Array:
+        objective = Objective(problem, instance)
+        state = algorithm.init(jax.tree.map(jnp.asarray, problem.start(instance)), {}, objective)
+        state, _ = jax.lax.scan(lambda state, _: (algorithm.step(state, {}, objective), None), state, length=steps)
+        x, as_point = ravel_pytree(algorithm.read(state))
+        gradient = jax.grad(lambda x: problem.loss(as_point(x), instance))
+        columns: jax.Array = jax.lax.map(lambda along: jax.jvp(gradient, (x,), (along,))[1], jnp.eye(x.size))
+        return columns
+
+    found: jax.Array = jax.lax.map(hessian, instances, batch_size=8)
+    return found
