@@ -44,7 +44,7 @@ SLICE, LOOK = 0.05, 1.0
 #: So many tasks are under way for each thread of a worker.
 AHEAD = 2
 #: A task takes about so many seconds, and more where there are many threads: a client ends some hundred a second.
-LEAST, FOR_EACH_THREAD = 0.5, 0.01
+LEAST, FOR_EACH_THREAD = 2.0, 0.01
 #: At most so many tiles in a task.
 MOST = 256
 #: So many seconds are all workers given to say what they have, before the first tile of a job is dealt.
