@@ -400,7 +400,7 @@ def test_all_mistakes_are_said_at_once(folder):
     path = changed(
         folder,
         ("steps", 0),
-        ("algorithm", '"Adam"'),
+        ("algorithm", '"Newton"'),
         ("instances", '"none.npz"'),
         ("confidence", 2),
         ("momentum", "[1]"),
