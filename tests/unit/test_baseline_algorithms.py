@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from scipy.optimize import minimize
 
@@ -320,7 +321,6 @@ def test_fista_restarts_where_its_momentum_points_uphill():
 
 
 def test_adam_is_optax_adam_step_by_step():
-    optax = pytest.importorskip("optax")
     instance = _sample_logistic(1, 3)[0]
     ours = path(Adam(), Logistic(), instance, 30, step_size=0.1, b1=0.8, b2=0.95)
     with jax.enable_x64(True):

@@ -11,14 +11,21 @@ from jaxtyping import Array, Float, Int
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper, Hyper
 from pacopt.algorithms.line import Place, place_at
-from pacopt.algorithms.scalars import cosine, length, log_ratio, network, network_shapes, random_network, safe_ratio
+from pacopt.algorithms.scalars import (
+    cosine,
+    length,
+    log_ratio,
+    network,
+    network_shapes,
+    random_network,
+    safe_ratio,
+    size,
+)
 from pacopt.algorithms.secants import Pairs, Whole, nothing_known
 from pacopt.algorithms.vectors import chosen, refuse_nonsmooth
-from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
 from pacopt.space import Tree
-from pacopt.support.numbers import is_whole
 
 #: How many scalars the network sees, and how many it gives.
 INPUTS, OUTPUTS = 16, 5
@@ -93,21 +100,9 @@ class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
     True
     """
 
-    steps: int = eqx.field(static=True)
-    width: int = eqx.field(static=True, default=24)
-    memory: int | None = eqx.field(static=True, default=None)
-
-    def __check_init__(self) -> None:
-        """Refuse sizes that are none."""
-        for name in ("steps", "width", "memory"):
-            value = getattr(self, name)
-            if not is_whole(value, 1) and not (name == "memory" and value is None):
-                raise AlgorithmError(
-                    f"{name} of a QuasiNewtonRule is {value!r}.",
-                    "It is a whole number, at least 1.",
-                    "Its numbers are counted when it is made.",
-                    "Use QuasiNewtonRule(steps=20), with the steps that a run will have.",
-                )
+    steps: int = eqx.field(static=True, converter=size("steps"))
+    width: int = eqx.field(static=True, converter=size("width"), default=24)
+    memory: int | None = eqx.field(static=True, converter=size("memory", optional=True), default=None)
 
     @property
     def hyperparameters(self) -> dict[str, Any]:

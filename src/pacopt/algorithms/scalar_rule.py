@@ -11,12 +11,10 @@ from jaxtyping import Array, Float, Int
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractDecisions, AbstractInitialHyper, Hyper
 from pacopt.algorithms.heavy_ball import HeavyBall
-from pacopt.algorithms.scalars import network, network_shapes, random_network, safe_ratio
-from pacopt.errors import AlgorithmError
+from pacopt.algorithms.scalars import network, network_shapes, random_network, safe_ratio, size
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
 from pacopt.space import Interval, Tree
-from pacopt.support.numbers import is_whole
 
 #: How many scalars the network sees.
 INPUTS = 7
@@ -74,19 +72,8 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
     True
     """
 
-    steps: int = eqx.field(static=True)
-    width: int = eqx.field(static=True, default=16)
-
-    def __check_init__(self) -> None:
-        """Refuse sizes that are none."""
-        for name in ("steps", "width"):
-            if not is_whole(getattr(self, name), 1):
-                raise AlgorithmError(
-                    f"{name} of a ScalarRule is {getattr(self, name)!r}.",
-                    "It is a whole number, at least 1.",
-                    "Its numbers are counted when it is made.",
-                    "Use ScalarRule(steps=50), with the steps that a run will have.",
-                )
+    steps: int = eqx.field(static=True, converter=size("steps"))
+    width: int = eqx.field(static=True, converter=size("width"), default=16)
 
     @property
     def hyperparameters(self) -> dict[str, Any]:

@@ -1,11 +1,15 @@
 """What a learned rule sees and how it decides: scalars that are defined everywhere, and a small network of them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
+from pacopt.errors import AlgorithmError
+from pacopt.support.numbers import is_whole
 
 #: Logarithms are shown to a network at a quarter of their size, and no further than this from 0.
 QUARTER, FAR = 0.25, 5.0
@@ -59,3 +63,19 @@ def log_ratio(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
     fine = (a > 0) & (b > 0) & jnp.isfinite(a) & jnp.isfinite(b)
     log = jnp.log(jnp.where(fine, a, 1.0)) - jnp.log(jnp.where(fine, b, 1.0))
     return jnp.clip(QUARTER * jnp.where(fine, log, 0.0), -FAR, FAR)
+
+
+def size(name: str, *, optional: bool = False) -> Callable[[Any], Any]:
+    """What makes a size of a rule of what a user gave, or refuses it."""
+
+    def checked(value: Any) -> Any:
+        if is_whole(value, 1) or (optional and value is None):
+            return value
+        raise AlgorithmError(
+            f"{name} of a rule is {value!r}.",
+            "It is a whole number, at least 1.",
+            "Its numbers are counted when it is made.",
+            "Use steps=50, with the steps that a run will have.",
+        )
+
+    return checked
