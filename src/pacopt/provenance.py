@@ -125,6 +125,7 @@ class Origin:
     domain: Mapping[str, AbstractSpace] = field(default_factory=dict)
     prior: str | None = None
     study: StudyOrigin | None = None
+    training: tuple[str, ...] = ()  # what went wrong in it
     textbook: int | None = None  # the number of the candidate with the textbook's hyperparameters
     seed: int | None = None
     title: str | None = None
@@ -197,6 +198,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "domain": ("domain", lambda value: {name: space_from_json(each) for name, each in value.items()}),
     "prior": ("prior", _text),
     "study": ("study", StudyOrigin.of),
+    "training": ("training", lambda value: tuple(map(_text, value["remarks"]))),
     "textbook": ("textbook", _count),
     "seed": ("seed", _count),
     "title": ("title", _text),

@@ -15,7 +15,7 @@ import pytest
 
 import alone
 import pacopt
-from pacopt.app.job_file import TABLES, TOP
+from pacopt.app.job_keys import TABLES, TOP
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -9,7 +9,8 @@ import pytest
 
 import pacopt
 from pacopt.app.job_example import write_example
-from pacopt.app.job_file import TABLES, TOP, read_job
+from pacopt.app.job_file import read_job
+from pacopt.app.job_keys import TABLES, TOP
 from pacopt.app.job_parts import prepare_code, prepare_job
 from pacopt.errors import JobError
 
@@ -153,6 +154,8 @@ def test_the_example_runs_and_every_key_of_a_job_stands_in_it(folder):
 def test_what_is_commented_out_in_the_example_can_be_switched_on_with_the_values_shown(folder):
     text = (folder / "job.toml").read_text()
     on = re.sub(r"^# (?=[a-z_]+ = |\[absolute\])", "", text, flags=re.MULTILINE)
+    on, training = on.split("# [training]")[0], on.split("# [training]")[1].partition("\n\n")[2]
+    on += training
     # The example's problem shares nothing, has no users, and is neither an engine nor a solver.
     for absent in ("shared", "groups", "engine", "solver", "defaults", "workers", "limit", "memory"):
         on = re.sub(rf"^{absent} =", f"# {absent} =", on, flags=re.MULTILINE)
@@ -256,7 +259,32 @@ def test_a_prior_of_your_own_replaces_the_search(folder):
     assert prepare_job(folder / "changed.toml").learn().table.shape == (2, 1000)
 
 
+def test_a_job_trains_a_rule(folder):
+    text = (folder / "job.toml").read_text().replace('"HeavyBall"', '"ScalarRule"')
+    text = text.partition("\n[domain]")[0] + "\n[training]\nupdates = 30\nbatch = 8\nrestarts = 1\ncandidates = 4\n"
+    (folder / "changed.toml").write_text(text + 'precision = "float32"\n')
+    prepared = prepare_job(folder / "changed.toml")
+    assert prepared.code.algorithm.steps == 5
+    learned = prepared.learn()
+    assert learned.table.shape == (4, 1000)
+    assert learned.origin.prior.startswith("Train(updates=30, batch=8")
+
+
+def test_a_rule_is_trained_and_a_method_of_two_numbers_searched_for_unless_a_job_says_otherwise(folder):
+    text = (folder / "job.toml").read_text().partition("\n[domain]")[0]
+    (folder / "changed.toml").write_text(text)
+    assert prepare_job(folder / "changed.toml").prior is None
+    (folder / "changed.toml").write_text("candidates = 20\n" + text)
+    assert repr(prepare_job(folder / "changed.toml").prior) == repr(pacopt.priors.Search({}, candidates=20))
+
+
 MISTAKES = {
+    "training beside a domain": (["\n[training]\nupdates = 5\n"], "training", "leave out [domain], or training"),
+    "no updates": (
+        ["\n[training]\nupdates = 0\n"],
+        "training.updates",
+        "is 0; it is a whole number, at least 1",
+    ),
     "holes in the data": ([("instances", '"holes.npz"')], "instances", "row 7 of 'b' holds NaN and so do 1 more"),
     "groups that are a matrix": ([("instances", '"users.npz"'), ("groups", '"user"')], "groups", "of shape (6, 2)"),
     "groups that are not there": ([("groups", '"user"')], "groups", "there is no array 'user' among the instances"),

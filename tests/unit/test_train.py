@@ -302,7 +302,28 @@ def test_settings_that_make_no_sense_are_refused(settings):
         Train(**settings)._plan()
 
 
-def test_it_is_not_the_default():
+@pytest.mark.parametrize(
+    ("algorithm", "kind"),
+    [
+        (RULE, Train),
+        (pacopt.QuasiNewtonRule(steps=8, width=3), Train),
+        (pacopt.Preconditioned(RULE, np.ones(8)), Train),
+        (pacopt.Preconditioned(pacopt.HeavyBall(), np.ones(8)), Search),
+        (pacopt.HeavyBall(), Search),
+        (Schedule(), Search),  # it does not say where to start
+    ],
+)
+def test_what_is_made_to_be_trained_is_trained_by_default(algorithm, kind):
     from pacopt.stages.weighing import default_prior
 
-    assert isinstance(default_prior(pacopt.Traced(LAW.problem, RULE, 8)), Search)
+    assert isinstance(default_prior(pacopt.Traced(LAW.problem, algorithm, 8)), kind)
+
+
+def test_what_went_wrong_in_training_is_a_remark_on_the_result():
+    parts = pacopt.split(bowls(400), prior=60, train=300, test=40, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learned = pacopt.learn(
+            Bowl(), Schedule(), parts, steps=4, prior=Train(updates=60, batch=8, rate=200.0, candidates=4)
+        )
+    assert any(remark.startswith("in training ") for remark in learned.remarks)

@@ -12,7 +12,7 @@ JOB = """\
 # Paths and modules are looked for beside this file. What is commented out may be left out.
 
 problem = "{module}:LeastSquares"     # module:Name of your code, or a built-in: DiagonalQuadratic, SharedQuadratic
-algorithm = "HeavyBall"                 # GradientDescent, HeavyBall, Nesterov, or module:Name
+algorithm = "HeavyBall"                 # GradientDescent, Nesterov, ScalarRule and others, or module:Name
 instances = "{data}"          # arrays with a leading axis: one row, one problem
 steps = 5                               # of the algorithm, on each instance
 
@@ -51,6 +51,17 @@ test = 200                              # to look at the result
 [domain]                                # where to look; a hyperparameter left out has the domain of the algorithm
 step_size = {{ low = 1e-6, high = 1.0, log = true }}
 momentum = [0.0, 1.0]
+
+# [training]                            # for rules of many numbers, as ScalarRule, in place of [domain] and candidates
+# updates = 3000                        # of Adam, by gradients through whole runs
+# batch = 64                            # instances of the prior split in each update
+# rate = 0.01                           # the first learning rate
+# restarts = 2                          # starts, of which the best goes on
+# held_out = 0.25                       # the part of the prior split that chooses the candidates
+# candidates = 16                       # to be certified
+# clip = 1.0                            # the norm at which the gradient of a run is clipped
+# logs = 0.2                            # the weight of the mean log ratio beside the mean ratio
+# precision = "float32"                 # of updates, which take half the time then
 
 # [absolute]                            # for a bound on the mean loss itself, which needs something declared
 # level = 100.0                         # no start loss is larger than this ...

@@ -60,7 +60,10 @@ class Lookup:
         return found
 
     def made(self, key: str, base: type, builtin: Mapping[str, type], arrays: Mapping[str, np.ndarray]) -> Any:
-        """A problem or an algorithm: the object named, or one of the class named with these fields."""
+        """A problem or an algorithm: the object named, or one of the class named with these fields.
+
+        A class that has to know the number of steps is told that of the job.
+        """
         reference = self.job.top[key]
         if reference is None:
             return None
@@ -92,6 +95,7 @@ class Lookup:
             for name, field in known.items()
             if field.init and name not in arrays and field.default is MISSING and field.default_factory is MISSING
         ]
+        told = {name: self.job.top[name] for name in ("steps",) if name in lacking}
         surplus = [name for name in arrays if name not in known]
         for name in surplus:
             self.note("shared", f"{kind.__name__} has no field {name!r}; {suggest(name, known)}")
@@ -101,7 +105,7 @@ class Lookup:
         if surplus or unwritten:
             return None
         try:
-            return kind(**{name: array.item() if array.ndim == 0 else array for name, array in arrays.items()})
+            return kind(**told, **{name: array.item() if array.ndim == 0 else array for name, array in arrays.items()})
         except Exception as error:  # whatever the user's own class raises
             if lacking and isinstance(error, TypeError):
                 remedy = 'give an npz file with them as "shared"' if key == "problem" else "make it in your module"

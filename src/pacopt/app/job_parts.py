@@ -12,7 +12,8 @@ import numpy as np
 
 from pacopt import algorithms, problems
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.app.job_file import OF_A_SOLVER, Job, Mistake, read_job, refuse
+from pacopt.app.job_file import Job, Mistake, read_job, refuse
+from pacopt.app.job_keys import OF_A_SOLVER
 from pacopt.app.job_names import Lookup, concrete
 from pacopt.bounds.absolute import Truncation
 from pacopt.engines.base import AbstractEngine
@@ -23,6 +24,7 @@ from pacopt.errors import JobError, PacoptError, suggest
 from pacopt.learned import Learned
 from pacopt.learning import learn
 from pacopt.priors.search import Search
+from pacopt.priors.train import Train
 from pacopt.problems.base import AbstractProblem
 from pacopt.scores import ALL as SCORES
 from pacopt.scores import AbstractScore, Digits, Effort, Ranged
@@ -180,8 +182,17 @@ def prepare_job(path: str | Path) -> Prepared:
     divided = parts.split()
     truncation = parts.truncation()
     refuse(job, mistakes)
-    search = Search(job.domain, candidates=job.top["candidates"])
-    return Prepared(job, code, divided, prior or search, truncation, _sources())
+    return Prepared(job, code, divided, prior or _found(job), truncation, _sources())
+
+
+def _found(job: Job) -> Search | Train | None:
+    """How candidates are found; None leaves it to `learn`, which knows what suits the algorithm."""
+    if "training" in job.tables:
+        said = {name: value for name, value in job.tables["training"].items() if value is not None}
+        number_type = {"dtype": np.dtype(said.pop("precision"))} if "precision" in said else {}
+        return Train(**said, **number_type)
+    searched = job.domain or job.said("candidates")
+    return Search(job.domain, candidates=job.top["candidates"]) if searched else None
 
 
 def _sources() -> dict[str, str]:

@@ -125,6 +125,11 @@ class AbstractEngine(ABC):
             'Let losses count steps, infinite for never, without a start: then use Effort("solved").',
         )
 
+    @property
+    def trainable(self) -> bool:
+        """Whether the hyperparameters are arrays that are made to be trained by gradients."""
+        return False
+
     def training(self, fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
         """A training of the hyperparameters by gradients, on some instances, while others are held out."""
         raise EngineError(

@@ -37,6 +37,7 @@ def remarks_on(
             "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key; if it is "
             "not random, derive it from pacopt.AbstractAlgorithm (or leave out random = True)"
         )
+    found += [f"in training {remark}" for remark in origin.training]
     if curves is not None and not origin.known_minimum:
         found += _plateau(curves)
     found += [

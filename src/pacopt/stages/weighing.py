@@ -20,7 +20,9 @@ Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure
 
 
 def default_prior(engine: AbstractEngine) -> Prior:
-    """A search; where there is nothing to be searched for, the one candidate there is."""
+    """Training where the hyperparameters are made for it, else a search; without any, the one candidate there is."""
+    if engine.trainable:
+        return Train()
     return Search() if engine.space else DiscreteMeasure.uniform({ONLY: np.zeros(1)})
 
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from pacopt.algorithms.base import (
     AbstractAlgorithm,
     AbstractDecisions,
+    AbstractInitialHyper,
     AbstractStandardHyper,
     AbstractStochasticAlgorithm,
 )
@@ -33,7 +34,7 @@ from pacopt.engines.work import Progress, Tiles, collect
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
-from pacopt.space import Domain
+from pacopt.space import Array, Domain, Interval
 from pacopt.support.interrupts import heeded
 from pacopt.support.values import keys
 
@@ -63,6 +64,13 @@ class Traced(AbstractEngine):
     def random(self) -> bool:
         """Whether the algorithm draws random numbers."""
         return isinstance(self.algorithm, AbstractStochasticAlgorithm)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether the algorithm knows where to start, and has arrays of numbers and nothing without a derivative."""
+        spaces = self.space.values()
+        numbers = all(isinstance(space, Array | Interval) for space in spaces)
+        return isinstance(self.algorithm, AbstractInitialHyper) and numbers and any(space.shape for space in spaces)
 
     @property
     def metric(self) -> Metric | None:
