@@ -16,6 +16,7 @@ from .algorithms import AbstractStochasticAlgorithm as AbstractStochasticAlgorit
 from .algorithms import Adam as Adam
 from .algorithms import BarzilaiBorwein as BarzilaiBorwein
 from .algorithms import ConjugateGradients as ConjugateGradients
+from .algorithms import ConjugateRule as ConjugateRule
 from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
 from .algorithms import Nesterov as Nesterov

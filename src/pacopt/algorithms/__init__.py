@@ -11,6 +11,7 @@ from pacopt.algorithms.base import (
     Hyper,
 )
 from pacopt.algorithms.conjugate_gradients import ConjugateGradients
+from pacopt.algorithms.conjugate_rule import ConjugateRule
 from pacopt.algorithms.fista import FISTA
 from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.heavy_ball import HeavyBall
@@ -33,6 +34,7 @@ __all__ = [
     "Adam",
     "BarzilaiBorwein",
     "ConjugateGradients",
+    "ConjugateRule",
     "GradientDescent",
     "HeavyBall",
     "Hyper",

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, Hyper
-from pacopt.algorithms.vectors import along, difference, dot, ratio, refuse_nonsmooth
+from pacopt.algorithms.vectors import along, difference, dot, ratio, refuse_nonsmooth, unit
 from pacopt.problems.base import Objective, Point
 
 
@@ -32,11 +32,11 @@ class ConjugateGradients(AbstractAlgorithm):
     **Gradients** One for each step and one at the start. The Hessian A is not given, but for a quadratic
     A d = (gradient(x0 + t d) - gradient(x0)) / t whatever t is, and the gradient at x follows by g + (g'g / d'Ad) A d.
 
-    **In code** t is such that t |d| = r, with r the larger of |x0| and 2 loss(x0) / |g0|. A longer t does no harm on a
-    quadratic, a shorter one would lose digits in the difference. With L the largest curvature and a loss that is not
-    negative, 2 loss(x0) >= g0'A^-1 g0 >= |g0|^2 / L, so that r >= |g0| / L and the difference is known to about
-    eps (L r + |g0|) <= 2 eps L r, twice the error of a product with A itself. Differences are taken from the start and
-    not from x: the gradient there is an evaluated one, not one that has gone through the recurrence.
+    **In code** t is such that t |d| = r, with r the largest of |x0|, 2 loss(x0) / |g0| and all |x - x0|. A longer t
+    does no harm on a quadratic, a shorter one would lose digits in the difference. With L the largest curvature and a
+    loss that is not negative, 2 loss(x0) >= g0'A^-1 g0 >= |g0|^2 / L, so that r >= |g0| / L and the difference is known
+    to about eps (L r + |g0|) <= 2 eps L r, twice the error of a product with A itself. Differences are taken from the
+    start and not from x: the gradient there is an evaluated one, not one that has gone through the recurrence.
 
     **Needs** A quadratic. On other losses the products are those of no Hessian: take `NonlinearConjugateGradients`.
     """
@@ -47,23 +47,25 @@ class ConjugateGradients(AbstractAlgorithm):
         """The start, its gradient, and minus that as the first direction."""
         refuse_nonsmooth(self, objective)
         value, gradient = objective.value_and_gradient(x)
-        length = jnp.sqrt(dot(gradient, gradient))
-        radius = jnp.maximum(jnp.sqrt(dot(x, x)), ratio(2 * jnp.abs(value), length))
+        radius = jnp.maximum(unit(x)[1], ratio(2 * jnp.abs(value), unit(gradient)[1]))
         down = jax.tree.map(lambda g: -g, gradient)
         return State(x, gradient, down, x, gradient, jnp.where(radius > 0, radius, jnp.ones_like(radius)))
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
         """One product with the Hessian; where the gradient or the curvature is zero, the point stays."""
         x, gradient, direction, start, start_gradient, radius = state
-        trial = ratio(radius, jnp.sqrt(dot(direction, direction)))
-        change = difference(objective.gradient(along(start, trial, direction)), start_gradient)
-        square = dot(gradient, gradient)
-        # change = trial * A d
-        length = ratio(square, ratio(dot(direction, change), trial))
-        reduced = along(gradient, ratio(length, trial), change)
-        kept = ratio(dot(reduced, reduced), square)
-        turned = jax.tree.map(lambda g, d: kept * d - g, reduced, direction)
-        return State(along(x, length, direction), reduced, turned, start, start_gradient, radius)
+        # Lengths and cosines in place of products, which would overflow at scales where nothing else does.
+        (d, of_d), of_g = unit(direction), unit(gradient)[1]
+        change = difference(objective.gradient(along(start, radius, d)), start_gradient)
+        y, of_y = unit(change)
+        # change = radius * A d / |d|
+        part = ratio(of_g, of_y * dot(d, y)) * ratio(of_g, of_d)
+        reduced = along(gradient, part, change)
+        kept = ratio(unit(reduced)[1], of_g) ** 2
+        turned = jax.tree.map(lambda r, d: kept * d - r, reduced, direction)
+        x = along(x, part * radius, d)
+        farther = jnp.maximum(radius, unit(difference(x, start))[1])
+        return State(x, reduced, turned, start, start_gradient, farther)
 
     def read(self, state: State) -> Point:
         """The point itself."""

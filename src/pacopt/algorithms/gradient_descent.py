@@ -5,6 +5,7 @@ from typing import ClassVar
 import jax
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, Hyper, check_curvature
+from pacopt.algorithms.vectors import refuse_nonsmooth
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Interval
 
@@ -16,6 +17,7 @@ class GradientDescent(AbstractAlgorithm, AbstractStandardHyper):
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> Point:
         """The point itself."""
+        refuse_nonsmooth(self, objective)
         return x
 
     def step(self, state: Point, hyper: Hyper, objective: Objective) -> Point:

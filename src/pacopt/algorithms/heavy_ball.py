@@ -8,6 +8,7 @@ import jax
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, Hyper, check_curvature
 from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.nesterov import Nesterov
+from pacopt.algorithms.vectors import refuse_nonsmooth
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Interval
 
@@ -19,6 +20,7 @@ class HeavyBall(AbstractAlgorithm, AbstractStandardHyper):
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> tuple[Point, Point]:
         """The point twice: at rest."""
+        refuse_nonsmooth(self, objective)
         return x, x
 
     def step(self, state: tuple[Point, Point], hyper: Hyper, objective: Objective) -> tuple[Point, Point]:

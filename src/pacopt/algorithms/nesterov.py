@@ -6,6 +6,7 @@ from typing import ClassVar
 import jax
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStandardHyper, Hyper, check_curvature
+from pacopt.algorithms.vectors import refuse_nonsmooth
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Interval
 
@@ -17,6 +18,7 @@ class Nesterov(AbstractAlgorithm, AbstractStandardHyper):
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> tuple[Point, Point]:
         """The point twice: at rest."""
+        refuse_nonsmooth(self, objective)
         return x, x
 
     def step(self, state: tuple[Point, Point], hyper: Hyper, objective: Objective) -> tuple[Point, Point]:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractDecisions, AbstractInitialHyper, Hyper
 from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.scalars import network, network_shapes, random_network, safe_ratio, size
+from pacopt.algorithms.vectors import refuse_nonsmooth
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
 from pacopt.space import Interval, Tree
@@ -94,6 +95,7 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> Memory:
         """At rest, with the size of the loss at the start."""
+        refuse_nonsmooth(self, objective)
         start = jnp.abs(jnp.asarray(objective.loss(x)))
         rest, none = jax.tree.map(jnp.zeros_like, x), jnp.zeros_like(start)
         return Memory(x, rest, rest, none, start, jnp.asarray(0), none, none)

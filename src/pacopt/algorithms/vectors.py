@@ -16,6 +16,18 @@ def dot(a: Point, b: Point) -> Float[Array, ""]:
     return jnp.asarray(sum(jax.tree.leaves(products)))
 
 
+def unit(a: Point) -> tuple[Point, Float[Array, ""]]:
+    """A point divided by its length, and the length, by way of the largest entry, so that no square overflows.
+
+    Where the length is 0 both are 0, and so are their derivatives, so that runs from there can be trained.
+    """
+    largest = jax.lax.stop_gradient(jnp.max(jnp.stack([jnp.max(jnp.abs(leaf)) for leaf in jax.tree.leaves(a)])))
+    scaled = jax.tree.map(lambda u: u / jnp.where(largest > 0, largest, 1), a)
+    square = dot(scaled, scaled)
+    root = jnp.sqrt(jnp.where(square > 0, square, 1))
+    return jax.tree.map(lambda u: u / root, scaled), jnp.where(square > 0, largest * root, 0)
+
+
 def along(x: Point, length: Any, direction: Point) -> Point:
     """x + length * direction, in the types of x."""
     return jax.tree.map(lambda u, v: (u + length * v).astype(u.dtype), x, direction)

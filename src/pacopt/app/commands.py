@@ -84,7 +84,7 @@ def demo(
         progress("verify", 0, 1)
         verification = check(place)
     what = "A trained rule, 50 gradients," if rule else "Heavy-ball, 50 steps,"
-    output.say(f"{what} on random quadratics with curvatures up to between 1 and 5000.\n")
+    output.say(f"{what} on random quadratics whose largest curvature lies between 1 and 5000.\n")
     output.say(*([f"{means(learned)}\n"] if rule else []), *learned_view(learned, place), f"{verification}")
     output.document(learned_document(learned, place))
 

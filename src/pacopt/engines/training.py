@@ -29,7 +29,7 @@ class Descent(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """Some updates: where they led, the mean of what went down, on its way and then on held-out instances.
+    """Some updates, or none: where they led, the mean of what went down, on its way and then on held-out instances.
 
     `norms` are the medians over each batch of the norms of its gradients, before they were clipped. `left_out` is how
     many runs had no finite gradient; an update without any is left out.
@@ -53,6 +53,10 @@ class AbstractTraining(ABC):
     @abstractmethod
     def begun(self, seed: int) -> State:
         """The state before the first update; another seed, another start."""
+
+    @abstractmethod
+    def judged(self, state: State) -> float:
+        """What goes down, on held-out instances, by whole runs with the mean over the last updates."""
 
     @abstractmethod
     def leg(self, state: State, rates: Float[np.ndarray, " update"], steps: int, seed: int) -> Leg:

@@ -17,10 +17,11 @@ AVERAGED = 4
 
 
 def gathered(training: AbstractTraining, course: Course, count: int, seed: int) -> dict[str, np.ndarray]:
-    """About so many candidates: half of them from the way, half from the cloud."""
-    best = [course.legs[k].state for k in course.whole]
+    """About so many candidates: half of them from the way, its beginning among them, half from the cloud."""
+    best = [leg.state for leg in course.whole]
     snapshots = [training.averaged(state) for state in best[: max(1, count // 2)]]
-    made: list[Values] = [training.mean(snapshots[:AVERAGED]), training.values(best[0]), *snapshots]
+    beginning = training.values(course.begun.state)
+    made: list[Values] = [training.mean(snapshots[:AVERAGED]), training.values(best[0]), beginning, *snapshots]
     amounts = np.geomspace(NEAR, FAR, max(1, count - len(made)))
     made += [training.shaken(best[0], float(amount), seed + k) for k, amount in enumerate(amounts)]
     stacked = {name: np.stack([one[name] for one in made[:count]]) for name in made[0]}

@@ -20,6 +20,8 @@ LEGS, SHORTEST = 20, 10
 CURRICULUM = (0.2, 0.5)
 #: A loss that is higher than the best so far by this much has collapsed: the ratio has grown tenfold, or is 1.
 COLLAPSED = 0.5
+#: So many legs in a row, each higher than the best by this much (a tenth of the ratio), lead nowhere either.
+PATIENCE, HIGHER = 4, 0.02
 #: More than this part of runs without a finite gradient is worth a remark.
 MANY = 0.01
 #: Gradients explode if their median is so many times what they are clipped at, and vanish below the other number.
@@ -56,31 +58,42 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """The legs of one start, in order, and the seeds of what was tried."""
+    """Where it began, the legs of one start, in order, and the seeds of what was tried."""
 
     start: int
-    legs: tuple[Leg, ...]
+    begun: Leg
+    legs: tuple[Leg, ...] = ()
+    #: How often it went back to the best, and after how many legs it did so last.
     collapses: int = 0
+    back: int = 0
     #: The norm at which gradients were clipped, and the number of instances in a batch.
     clip: float = 1.0
     batch: int = 1
     tried: tuple[tuple[int, float], ...] = field(default=())
 
     @property
-    def whole(self) -> list[int]:
-        """The legs by whole runs that ended well, the best on held-out instances first."""
-        able = [k for k, leg in enumerate(self.legs) if k >= len(CURRICULUM) and isfinite(leg.held_out)]
-        return sorted(able, key=lambda k: self.legs[k].held_out)
+    def whole(self) -> list[Leg]:
+        """The beginning and the legs that ended well, the best on held-out instances first."""
+        able = [leg for leg in (self.begun, *self.legs) if isfinite(leg.held_out)]
+        return sorted(able, key=lambda leg: leg.held_out)
 
     @property
     def best(self) -> float:
         """The smallest loss on held-out instances."""
-        return self.legs[self.whole[0]].held_out if self.whole else np.inf
+        return self.whole[0].held_out if self.whole else np.inf
 
-    def fallen(self, leg: Leg) -> bool:
-        """Whether a leg ended far above the best, or most of its runs had no gradient."""
-        lost = leg.left_out > 0.5 * self.batch * len(leg.norms)
-        return lost or not leg.held_out <= self.best + COLLAPSED
+    @property
+    def fallen(self) -> bool:
+        """Whether the last leg ended far above the best, or had hardly a gradient, or all of the last ones are above.
+
+        The first legs, by shorter runs, are given time.
+        """
+        if len(self.legs) <= len(CURRICULUM):
+            return False
+        last, recent = self.legs[-1], self.legs[max(self.back, len(CURRICULUM)) :]
+        lost = last.left_out > 0.5 * self.batch * len(last.norms)
+        above = len(recent) >= PATIENCE and all(not leg.held_out <= self.best + HIGHER for leg in recent[-PATIENCE:])
+        return lost or above or not last.held_out <= self.best + COLLAPSED
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -88,21 +101,36 @@ class Course:
         runs = self.batch * sum(len(leg.norms) for leg in self.legs)
         left_out = sum(leg.left_out for leg in self.legs)
         medians = [float(np.nanmedian(leg.norms)) for leg in self.legs if np.isfinite(leg.norms).any()]
+        exploded = sum(each > EXPLODED * self.clip for each in medians)
+        vanished = sum(each < VANISHED for each in medians)
+        best = next((k for k, leg in enumerate(self.legs, 1) if leg is self.whole[0]), 0) if self.whole else 0
         found = []
         if left_out > MANY * runs:
             found.append(f"{left_out} of {runs} runs had no finite gradient, and were left out")
-        if any(each > EXPLODED * self.clip for each in medians):
-            found.append(f"gradients exploded: in one of {len(self.legs)} legs their median is {max(medians):.2g}")
-        if any(each < VANISHED for each in medians):
-            found.append(f"gradients vanished: in one of {len(self.legs)} legs their median is {min(medians):.2g}")
+        if exploded:
+            found.append(f"gradients exploded in {exploded} of {len(self.legs)} legs: medians up to {max(medians):.2g}")
+        if vanished:
+            found.append(
+                f"gradients vanished in {vanished} of {len(self.legs)} legs: medians down to {min(medians):.2g}"
+            )
         if self.collapses:
-            found.append(f"it collapsed {self.collapses} times, and went on from the best that there was")
+            times = "once" if self.collapses == 1 else f"{self.collapses} times"
+            found.append(
+                f"it went back to the best {times}, at half the rate, because losses on held-out instances rose"
+            )
+        if self.legs and self.whole and not best:
+            found.append("nothing improved on where it began: use a smaller rate, or more prior instances")
+        elif found and 2 * best < len(self.legs):
+            found.append(
+                f"leg {best} of {len(self.legs)} was the best, and later ones gained nothing: a smaller rate may help"
+            )
         return tuple(found)
 
     def described(self) -> dict[str, Any]:
         """A JSON value: what went down after each leg, in training and on held-out instances, and remarks."""
         return {
             "losses": [leg.loss if isfinite(leg.loss) else None for leg in self.legs],
+            "begun": self.begun.held_out if isfinite(self.begun.held_out) else None,
             "held_out": [leg.held_out if isfinite(leg.held_out) else None for leg in self.legs],
             "updates": [len(leg.norms) for leg in self.legs],
             "starts": [[seed, held_out if isfinite(held_out) else None] for seed, held_out in self.tried],
@@ -116,10 +144,10 @@ def trained(training: AbstractTraining, plan: Plan, trials: Trials, descent: Des
     """The start that does best after its first legs, trained to the end."""
     work = _Work(training, plan, trials)
     first = len(CURRICULUM) + 1
-    pilots = [work.on(Course(k, (), clip=descent.clip, batch=descent.batch), first) for k in range(plan.restarts)]
+    pilots = [work.on(work.begun(k, descent), first) for k in range(plan.restarts)]
     best = min(pilots, key=lambda course: course.best)
     course = replace(work.on(best, plan.legs), tried=tuple((each.start, each.best) for each in pilots))
-    if not course.whole:
+    if not any(isfinite(leg.held_out) for leg in course.legs):
         raise PriorError(
             f"After {plan.legs} legs of {plan.size} updates no leg has ended with a finite loss on held-out instances.",
             "Training has to end somewhere.",
@@ -137,6 +165,13 @@ class _Work:
     plan: Plan
     trials: Trials
 
+    def begun(self, start: int, descent: Descent) -> Course:
+        """A course before its first leg."""
+        seed = int(np.random.default_rng([self.trials.seed, start]).integers(2**31))
+        state = self.training.begun(seed)
+        beginning = Leg(state, np.nan, self.training.judged(state), np.empty(0))
+        return Course(start, beginning, clip=descent.clip, batch=descent.batch)
+
     def on(self, course: Course, legs: int) -> Course:
         """This course, gone on with until it has so many legs."""
         key = digest([self.training.identity, list(self.plan), self.trials.seed])
@@ -148,8 +183,9 @@ class _Work:
                 leg = self._leg(course, number)
                 if kept is not None:
                     kept.keep(key, name, leg)
-            collapsed = bool(course.whole) and course.fallen(leg)
-            course = replace(course, legs=(*course.legs, leg), collapses=course.collapses + collapsed)
+            course = replace(course, legs=(*course.legs, leg))
+            if course.fallen:
+                course = replace(course, collapses=course.collapses + 1, back=len(course.legs))
             self._tell(course, leg)
         return course
 
@@ -160,15 +196,14 @@ class _Work:
         return self.training.leg(self._state(course), rates, steps, seed)
 
     def _state(self, course: Course) -> State:
-        """The last one, or the best if the last one collapsed."""
+        """The last one, or the best if it has to go back."""
         if not course.legs:
-            seed = int(np.random.default_rng([self.trials.seed, course.start]).integers(2**31))
-            return self.training.begun(seed)
-        last = course.legs[-1]
-        return course.legs[course.whole[0]].state if course.whole and course.fallen(last) else last.state
+            return course.begun.state
+        back = course.back == len(course.legs) and course.whole
+        return course.whole[0].state if back else course.legs[-1].state
 
     def _tell(self, course: Course, leg: Leg) -> None:
         plan, pilot = self.plan, len(CURRICULUM) + 1
         total = plan.legs + (plan.restarts - 1) * pilot
         done = len(course.legs) + (course.start * pilot if len(course.legs) <= pilot else (plan.restarts - 1) * pilot)
-        self.trials.tell(f"training, loss {leg.held_out:.4g}", done, total)
+        self.trials.tell(f"training, {leg.held_out:.4g} on held-out instances", done, total)

@@ -1,5 +1,6 @@
 """Hyperparameters that are trained by gradients on the prior split, with candidates around them."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,12 @@ class Train:
     logs: float = 0.2
     dtype: npt.DTypeLike | None = None
 
+    def __post_init__(self) -> None:
+        """A number type goes by its name, whatever way it is given; what is none is refused where it is used."""
+        if self.dtype is not None:
+            with suppress(TypeError):
+                object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
+
     def searched(self, trials: Trials) -> Domain:
         """Nowhere in particular: training may leave the domain of the algorithm."""
         return {}
@@ -73,8 +80,8 @@ class Train:
         """Train, make candidates, keep the best, weigh."""
         plan, descent = self._plan()
         refuse_untrainable(trials.domain)
-        trials.need_instances()
         fit, held_out = parted(trials.instances, self.held_out, trials.seed)
+        trials.need_instances()
         training = trials.trainer(fit, held_out, descent)
         course = trained(training, plan, trials, descent)
         made = gathered(training, course, CHOICE * self.candidates, trials.seed)

@@ -123,11 +123,13 @@ def _failures(part: str, learned: Raw, standard: Raw | None, usual: str) -> list
 
 
 def _behind(comparison: Comparison) -> list[str]:
-    if "standard" not in comparison:
-        return []
-    factor = comparison.factor("standard", "learned")
-    if factor.low <= 1:
-        return []
-    what = comparison.averaged
-    does = f"{comparison.usual} {'do' if comparison.usual.endswith('s') else 'does'} better"
-    return [f"on the test split the {does}: a mean {what} that is {times(factor)} lower (95 % interval)"]
+    """What one would use otherwise, and baselines, where they do better on the test split."""
+    found = []
+    for name in (row.name for row in comparison.rows if row.name not in ("learned", "prior median")):
+        factor = comparison.factor(name, "learned")
+        if factor.low > 1:
+            who = f"the {comparison.usual}" if name == "standard" else name
+            does = "do" if name == "standard" and comparison.usual.endswith("s") else "does"
+            lower = f"a mean {comparison.averaged} that is {times(factor)} lower (95 % interval)"
+            found.append(f"on the test split {who} {does} better: {lower}")
+    return found

@@ -28,8 +28,8 @@ from pacopt.support.machine import available_memory
 LOOKED_AT = 1000
 #: Where training starts in a space, for an algorithm that does not say it: this far from its middle at most.
 AROUND = 0.1
-#: What is kept of a step for the way back, in sizes of a point, and how many bytes of it may be kept of all steps.
-RESIDUALS, PLENTY = 16, 2**28
+#: What is kept of a step for the way back, in sizes of a point or of a state, and how many bytes of all steps may be.
+RESIDUALS, STATES, PLENTY = 16, 2, 2**28
 #: The second moments of Adam; added to their root.
 SMALL = 1e-8
 #: Lengths below this are not made longer.
@@ -70,6 +70,15 @@ class TracedTraining(AbstractTraining):
         parts = {"theta": theta, "mean": theta, "first": zero, "second": zero}
         return _joined(parts) | {"count": np.zeros((), dtype=np.int64)}
 
+    def judged(self, state: State) -> float:
+        """Some instances at a time, so that memory does not depend on how many are held out."""
+        arrays, rest = divided(self.cell)
+        with precision(self.dtype):
+            mean = {name: jnp.asarray(self._cast(array)) for name, array in _parted(state)[0]["mean"].items()}
+            if "judged" not in self._compiled:
+                self._compiled["judged"] = jax.jit(partial(_judged, rest, self.descent, self._how))
+            return float(self._compiled["judged"](arrays, mean, self._pool()[1]))
+
     def leg(self, state: State, rates: Float[np.ndarray, " update"], steps: int, seed: int) -> Leg:
         """One compiled loop."""
         arrays, rest = divided(self.cell)
@@ -78,10 +87,10 @@ class TracedTraining(AbstractTraining):
             rows = np.random.default_rng(seed).integers(len(self.fit), size=(len(rates), self.descent.batch))
             words = np.random.default_rng([seed, 1]).integers(2**32, size=(*rows.shape, 2), dtype=np.uint32)
             batch = (jnp.asarray(rows.astype(np.int32)), jnp.asarray(words), jnp.asarray(self._cast(rates)))
-            call = (arrays, given, self._pool(), batch, jnp.asarray(steps, dtype=np.int32))
+            call = (arrays, given, self._pool()[0], batch, jnp.asarray(steps, dtype=np.int32))
             if "leg" not in self._compiled:
                 self._begin(rest, call)
-            found, told, held = self._compiled["leg"](*call)
+            found, told = self._compiled["leg"](*call)
             losses, norms, left_out = (np.asarray(each, dtype=np.float64) for each in told)
             if not state["count"] and (left_out[0] > 0 or norms[0] == 0):
                 self._refuse_first(rest, call)
@@ -89,7 +98,8 @@ class TracedTraining(AbstractTraining):
         count = np.asarray(found[1], dtype=np.int64)
         known = losses[np.isfinite(losses)]
         loss = float(known.mean()) if len(known) else np.nan
-        return Leg(state | {"count": count}, loss, float(held), norms, int(left_out.sum()))
+        reached = state | {"count": count}
+        return Leg(reached, loss, self.judged(reached), norms, int(left_out.sum()))
 
     def values(self, state: State) -> Values:
         """The last ones."""
@@ -132,7 +142,7 @@ class TracedTraining(AbstractTraining):
 
     def _refuse_first(self, rest: Any, call: Any) -> None:
         """Say what is wrong with the first gradients: of which instance, by which hyperparameter."""
-        arrays, (parts, _), (fit, _), (rows, words, _), steps = call
+        arrays, (parts, _), fit, (rows, words, _), steps = call
         gradients = jax.jit(partial(_gradients, rest, self.descent.logs, self._how))
         found = gradients(arrays, parts["theta"], fit, rows[0], words[0], steps)
         check_gradients(found, np.asarray(rows[0]))
@@ -151,8 +161,13 @@ class TracedTraining(AbstractTraining):
     def _how(self) -> "_How":
         """Sparing if the states of all steps, and what is computed of them, would fill too much."""
         one = {name: array[0] for name, array in self._pool()[0].items()}
-        point = sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(self.cell.start_point, one)))
-        kept = point * self.dtype.itemsize * RESIDUALS * self.cell.steps * self.descent.batch
+        values, seed = self.values(self.begun(0)), np.zeros(2, dtype=np.uint32)
+
+        def carried(instance: Any) -> tuple[Any, Any]:
+            return self.cell.start_point(instance), self.cell.begun(values, instance, seed)[0]
+
+        point, state = (sum(leaf.size for leaf in jax.tree.leaves(each)) for each in jax.eval_shape(carried, one))
+        kept = max(RESIDUALS * point, STATES * state) * self.dtype.itemsize * self.cell.steps * self.descent.batch
         return _How(self._logs, kept > PLENTY)
 
     @property
@@ -212,13 +227,12 @@ def _clipped(gradients: Any, clip: float) -> tuple[Any, Any]:
 
 
 def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: Any, batch: Any, steps: Any) -> Any:
-    """The updates of one leg: the state after them, losses, norms of gradients, and the loss on held-out instances."""
-    fit, held_out = pool
+    """The updates of one leg: the state after them, losses and norms of gradients."""
     adam = optax.scale_by_adam(eps=SMALL)
 
     def update(carry: Any, each: Any) -> Any:
         (parts, count), (rows, words, rate) = carry, each
-        losses, gradients = _gradients(rest, descent.logs, how, arrays, parts["theta"], fit, rows, words, steps)
+        losses, gradients = _gradients(rest, descent.logs, how, arrays, parts["theta"], pool, rows, words, steps)
         gradient, norms = _clipped(gradients, descent.clip)
         memory = optax.ScaleByAdamState(count, parts["first"], parts["second"])
         moves, memory = adam.update(gradient, memory)
@@ -234,12 +248,19 @@ def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: 
         )
         return jax.tree.map(lambda a, b: jnp.where(some, a, b), new, carry), told
 
-    state, told = jax.lax.scan(update, state, batch)
-    count = len(next(iter(held_out.values())))
+    return jax.lax.scan(update, state, batch)
+
+
+def _judged(rest: Any, descent: Descent, how: _How, arrays: Any, theta: Any, pool: Any) -> Any:
+    """What goes down, on instances that are held out."""
+    cell: Cell = united(arrays, rest)
+    count = len(next(iter(pool.values())))
     words = jnp.stack([jnp.arange(count, dtype=np.uint32), jnp.zeros(count, dtype=np.uint32)], axis=1)
-    run = partial(_ratio, united(arrays, rest), how, state[0]["mean"])
-    ratios = jax.vmap(lambda instance, seed: run(instance, seed, steps))(held_out, words)
-    return state, told, descended(ratios, descent.logs)
+    steps = jnp.asarray(cell.steps, dtype=np.int32)
+    ratios = jax.lax.map(
+        lambda row: _ratio(cell, how, theta, row[0], row[1], steps), (pool, words), batch_size=min(count, descent.batch)
+    )
+    return descended(ratios, descent.logs)
 
 
 def _joined(parts: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
