@@ -70,11 +70,11 @@ def decided(axes, learned, number, title):
     steps = decisions.steps
     axes.fill_between(steps, decisions.low[number], decisions.high[number], color=colour, alpha=0.18, linewidth=0)
     axes.plot(steps, decisions.median[number], color=colour, linewidth=2)
-    constant = decisions.textbook[number]
-    axes.axhline(constant, color=textbook, linewidth=1.5, linestyle=(0, (5, 3)))
+    usual = decisions.textbook[number]
+    axes.plot(steps, usual, color=textbook, linewidth=1.5, linestyle=(0, (5, 3)))
     axes.set(xlim=(0, steps[-1]), ylim=(0, None))
     axes.set_title(title, fontsize=10, loc="left")
-    return constant
+    return usual[-1]
 
 
 def _dimension(learned):

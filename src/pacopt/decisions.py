@@ -17,8 +17,8 @@ STORED = ("steps", "median", "low", "high", "textbook")
 class Decisions:
     """Numbers that an algorithm decided anew in each step, over the runs of a test split: median, 10 % and 90 %.
 
-    Numbers that are not finite are left out, and where none is finite there is NaN. `textbook` holds what the textbook
-    takes in every step, NaN for a decision that it does not know.
+    Numbers that are not finite are left out, and where none is finite there is NaN. `textbook` holds the median of what
+    the textbook would have taken in the same states, NaN for a decision that it does not know.
     """
 
     names: tuple[str, ...]
@@ -26,19 +26,22 @@ class Decisions:
     median: Float[np.ndarray, "name step"]
     low: Float[np.ndarray, "name step"]
     high: Float[np.ndarray, "name step"]
-    textbook: Float[np.ndarray, " name"]
+    textbook: Float[np.ndarray, "name step"]
 
     @staticmethod
     def of(
-        steps: tuple[int, ...], values: Mapping[str, Float[np.ndarray, "run step"]], textbook: Mapping[str, float]
+        steps: tuple[int, ...],
+        values: Mapping[str, Float[np.ndarray, "run step"]],
+        textbook: Mapping[str, Float[np.ndarray, "run step"]],
     ) -> "Decisions":
         """The decisions of runs at these steps."""
         low, median, high = (
             frozen([[_quantile(column, level) for column in found.T] for found in values.values()])
             for level in (0.1, 0.5, 0.9)
         )
-        constant = [textbook.get(name, np.nan) for name in values]
-        return Decisions(tuple(values), frozen(np.asarray(steps)), median, low, high, frozen(constant, np.float64))
+        nothing = np.full((1, len(steps)), np.nan)
+        usual = frozen([[_quantile(column, 0.5) for column in textbook.get(name, nothing).T] for name in values])
+        return Decisions(tuple(values), frozen(np.asarray(steps)), median, low, high, usual)
 
     def stored(self) -> dict[str, np.ndarray]:
         """The arrays of a file."""
@@ -55,12 +58,8 @@ def fits(arrays: Mapping[str, np.ndarray], decided: list[Any]) -> bool:
     if arrays.keys() != {"names", *STORED} or arrays["names"].tolist() != decided:
         return False
     names, steps = arrays["names"], arrays["steps"]
-    shapes = {arrays[name].shape for name in ("median", "low", "high")}
-    return (
-        names.ndim == steps.ndim == 1
-        and shapes == {(len(names), len(steps))}
-        and arrays["textbook"].shape == names.shape
-    )
+    shapes = {arrays[name].shape for name in ("median", "low", "high", "textbook")}
+    return names.ndim == steps.ndim == 1 and shapes == {(len(names), len(steps))}
 
 
 def _quantile(values: Float[np.ndarray, " run"], level: float) -> float:

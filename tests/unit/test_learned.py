@@ -242,6 +242,9 @@ def test_a_value_at_the_edge_of_its_domain_and_a_better_textbook_are_remarked(le
     assert "at the edge of where it was looked for, [0.0001, 0.01]" in edge
     assert "new training instances" in edge
     assert "the textbook does better" in textbook
+    rival = {"the fast one": pacopt.Baseline({"step_size": 0.1})}
+    against = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=slowly(narrow), baseline=rival)
+    assert any("the fast one does better" in remark for remark in against.remarks)
     single = pacopt.split(STREAM.sample(240, 0), prior=40, train=150, test=1, seed=0)
     unsure = pacopt.learn(STREAM.problem, STREAM.algorithm, single, steps=5, prior=slowly(narrow))
     assert not any("textbook" in remark for remark in unsure.remarks), "one instance tells nothing about a mean"

@@ -118,8 +118,8 @@ class AbstractDecisions(eqx.Module):
     def decisions(self, state: State) -> Mapping[str, Any]:
         """Numbers that the last step decided, by what they are called, read from the state after it; NaN for none."""
 
-    def textbook(self, mu: float, L: float) -> dict[str, float]:
-        """What the textbook takes in their place, in every step, if all curvatures lie between mu and L."""
+    def textbook(self, state: State, mu: float, L: float) -> Mapping[str, Any]:
+        """What the textbook would have taken in their place, if all curvatures lie between mu and L."""
         return {}
 
 

@@ -190,9 +190,10 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         }
         return {name: jnp.where(state.top > 0, value, jnp.nan) for name, value in found.items()}
 
-    def textbook(self, mu: float, L: float) -> dict[str, float]:
-        """Polyak's constant step for quadratics; it corrects nothing."""
-        return {BOLDNESS: HeavyBall().standard(mu, L)["step_size"] * L}
+    def textbook(self, state: Memory, mu: float, L: float) -> dict[str, Float[Array, ""]]:
+        """Polyak's constant step for quadratics, times the curvature met on this instance; it corrects nothing."""
+        step = HeavyBall().standard(mu, L)["step_size"]
+        return {BOLDNESS: jnp.where(state.top > 0, step * state.top, jnp.nan)}
 
     def _inputs(
         self, state: Memory, directions: Directions, curvatures: Array, top: Array, r: Array, of_r: Array, of_d: Array

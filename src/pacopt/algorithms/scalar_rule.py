@@ -144,10 +144,11 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         found = {BOLDNESS: state.step * state.top, INERTIA: state.momentum}
         return {name: jnp.where(state.top > 0, value, jnp.nan) for name, value in found.items()}
 
-    def textbook(self, mu: float, L: float) -> dict[str, float]:
-        """Polyak's constants for quadratics."""
+    def textbook(self, state: Memory, mu: float, L: float) -> dict[str, Float[Array, ""]]:
+        """Polyak's constants for quadratics; the step size times the curvature met on this instance."""
         constant = HeavyBall().standard(mu, L)
-        return {BOLDNESS: constant["step_size"] * L, INERTIA: constant["momentum"]}
+        found = {BOLDNESS: constant["step_size"] * state.top, INERTIA: jnp.full_like(state.top, constant["momentum"])}
+        return {name: jnp.where(state.top > 0, value, jnp.nan) for name, value in found.items()}
 
 
 def _dot(a: Point, b: Point) -> Float[Array, ""]:

@@ -37,10 +37,10 @@ class Standard(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What an algorithm decided in each run at some steps, by name, and what the textbook takes in every step."""
+    """What an algorithm decided in each run at some steps, by name, and what the textbook would have taken there."""
 
     values: Mapping[str, Float[np.ndarray, "run step"]]
-    textbook: Mapping[str, float]
+    textbook: Mapping[str, Float[np.ndarray, "run step"]]
 
 
 class AbstractEngine(ABC):

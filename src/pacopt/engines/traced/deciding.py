@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pacopt.algorithms.base import AbstractDecisions
+from pacopt.engines.base import Decided
 from pacopt.engines.traced.backend import errors_explained
 from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.precision import precision
@@ -16,9 +17,12 @@ from pacopt.engines.traced.tabulation import Tabulation, traced_values
 from pacopt.errors import AlgorithmError
 from pacopt.support.interrupts import heed
 
+#: What an algorithm decides, by name, and what the textbook would take in its place.
+Numbers = tuple[dict[str, jax.Array], dict[str, jax.Array]]
 
-def decided(work: Tabulation, at: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """The decisions of the first candidate in each run at these steps, [run, step] by name; no iterate is kept."""
+
+def decided(work: Tabulation, at: tuple[int, ...], curvature: tuple[float, float] | None) -> Decided:
+    """The decisions of the first candidate in each run at these steps, and the textbook's; no iterate is kept."""
     arrays, rest = divided(work.cell)
     values = {name: array[0] for name, array in traced_values(work.cell, work.candidates, work.dtype).items()}
     tiling, found, names = work.tiling, [], _names(work, values)
@@ -27,10 +31,15 @@ def decided(work: Tabulation, at: tuple[int, ...]) -> dict[str, np.ndarray]:
         columns = work.columns_from(first, tiling.span)
         grid = columns.reshape(tiling.groups, tiling.lanes)
         with precision(work.dtype), errors_explained(f"on instances {columns[0]} to {columns[-1]}"):
-            result = _run((rest, at), arrays, values, work.batch(grid), work.seeds[grid])
+            result = _run((rest, at, curvature), arrays, values, work.batch(grid), work.seeds[grid])
             width = min(tiling.span, tiling.columns - first)
-            found.append({name: _flat(array)[:width] for name, array in result.items()})
-    return {name: np.concatenate([part[name] for part in found]) for name in names}
+            found.append([{name: _flat(array)[:width] for name, array in each.items()} for each in result])
+
+    def joined(which: int) -> dict[str, np.ndarray]:
+        known = [name for name in names if name in found[0][which]]
+        return {name: np.concatenate([part[which][name] for part in found]) for name in known}
+
+    return Decided(joined(0), joined(1))
 
 
 def _names(work: Tabulation, values: Any) -> list[str]:
@@ -54,22 +63,31 @@ def _flat(array: Any) -> np.ndarray:
 
 
 @partial(jax.jit, static_argnums=0)
-def _run(static: Any, arrays: Any, values: Any, batches: Any, seeds: Any) -> dict[str, jax.Array]:
-    rest, at = static
+def _run(static: Any, arrays: Any, values: Any, batches: Any, seeds: Any) -> Numbers:
+    rest, at, curvature = static
     cell: Cell = united(arrays, rest)
     algorithm: Any = cell.algorithm
 
-    def one(instance: Any, seed: Any) -> dict[str, jax.Array]:
+    def told(state: Any) -> Numbers:
+        usual = {} if curvature is None else algorithm.textbook(state, *curvature)
+        own, other = (
+            {name: jnp.asarray(value, dtype=float) for name, value in each.items()}
+            for each in (algorithm.decisions(state), usual)
+        )
+        return own, other
+
+    def one(instance: Any, seed: Any) -> Numbers:
         state, step, keys = cell.begun(values, instance, seed)
 
-        def on(state: Any, number: Any) -> tuple[Any, dict[str, jax.Array]]:
+        def on(state: Any, number: Any) -> tuple[Any, Numbers]:
             state = step(state, *keys(number))
-            return state, {name: jnp.asarray(value, dtype=float) for name, value in algorithm.decisions(state).items()}
+            return state, told(state)
 
         _, found = jax.lax.scan(on, state, jnp.arange(1, cell.steps + 1))
-        return {name: numbers[jnp.asarray(at) - 1] for name, numbers in found.items()}
+        some: Numbers = jax.tree.map(lambda numbers: numbers[jnp.asarray(at) - 1], found)
+        return some
 
-    result: dict[str, jax.Array] = jax.lax.map(lambda group: jax.vmap(one)(*group), (batches, seeds))
+    result: Numbers = jax.lax.map(lambda group: jax.vmap(one)(*group), (batches, seeds))
     return result
 
 

@@ -155,9 +155,7 @@ class Traced(AbstractEngine):
         if not isinstance(self.algorithm, AbstractDecisions) or self.goal is not None:
             return None
         candidates = {name: np.asarray(value)[None] for name, value in hyper.items()}
-        found = decided(self.prepare(candidates, instances), tuple(at))
-        textbook = {} if curvature is None else self.algorithm.textbook(*curvature)
-        return Decided(found, {name: float(value) for name, value in textbook.items() if name in found})
+        return decided(self.prepare(candidates, instances), tuple(at), curvature)
 
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int = 0) -> Solution:
         """One instance, with the safeguard that returns the start unless the run ended at or below it."""

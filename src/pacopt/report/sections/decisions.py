@@ -1,4 +1,4 @@
-"""What the algorithm does over the steps, where it says so: each of its decisions against the textbook's constant."""
+"""What the algorithm does over the steps, where it says so: each of its decisions against the textbook's."""
 
 from typing import Any
 
@@ -54,25 +54,26 @@ def _range(name: str, median: np.ndarray) -> str:
 
 
 def _beside(source: Reported, decisions: Decisions) -> str:
-    """What the textbook's constants are for."""
+    """What the textbook's numbers are for."""
     known, curvature = np.isfinite(decisions.textbook).any(), source.origin.curvature
     if known and curvature is not None:
         return (
-            f" Dashed: what the textbook takes in every step, for curvatures between {curvature.mu:.4g} and "
-            f"{curvature.L:.4g}."
+            " Dashed: what the textbook would have taken in the same runs (median), with its constants for curvatures "
+            f"between {curvature.mu:.4g} and {curvature.L:.4g}."
         )
     return "" if known else " The textbook's values are not shown: nobody said between which mu and L curvatures lie."
 
 
 def _chart(decisions: Decisions, i: int) -> Chart:
-    name, constant = decisions.names[i], float(decisions.textbook[i])
+    name, usual = decisions.names[i], decisions.textbook[i]
     known = np.isfinite(decisions.median[i])
-    ends = [*decisions.low[i, known], *decisions.high[i, known], *([constant] if np.isfinite(constant) else [])]
+    ends = [*decisions.low[i, known], *decisions.high[i, known], *usual[np.isfinite(usual)]]
     axis = Axis.around(ends, log=bool(min(ends) > 0 and max(ends) > WIDE * min(ends)))
     rows: list[dict[str, Any]] = [
         {
             "step": int(decisions.steps[k]),
             **{what: drawn(getattr(decisions, what)[i, k]) for what in ("median", "low", "high")},
+            **({"textbook": drawn(usual[k])} if np.isfinite(usual[k]) else {}),
         }
         for k in np.flatnonzero(known)
     ]
@@ -94,12 +95,11 @@ def _chart(decisions: Decisions, i: int) -> Chart:
     ]
     legend = [Key("solid", "learned", "learned")]
     words = f"{_range(name, decisions.median[i])} (medians)"
-    if np.isfinite(constant):
-        ends_of = [{"step": step, "constant": drawn(constant)} for step in span]
-        dashed = drawing(ends_of).mark_line(color=STANDARD, strokeWidth=2, strokeDash=[8, 4])
-        layers.append(dashed.encode(x=x, y=y("constant")))
-        legend.append(Key("dashed", "standard", f"textbook: {estimate(constant, 3)} in every step"))
-        words += f"; the textbook takes {estimate(constant, 3)} in every step"
+    if np.isfinite(usual).any():
+        dashed = base.mark_line(color=STANDARD, strokeWidth=2, strokeDash=[8, 4])
+        layers.append(dashed.encode(x=x, y=y("textbook")))
+        legend.append(Key("dashed", "standard", _range("textbook", usual)))
+        words += f"; {_range('textbook', usual)}"
     hover = alt.selection_point(
         name=f"at{i}", fields=["step"], nearest=True, on="pointermove", clear="pointerout", empty=False
     )
@@ -114,7 +114,8 @@ def _chart(decisions: Decisions, i: int) -> Chart:
 def _numbers(decisions: Decisions) -> Numbers:
     """Each decision at some steps, and the textbook's."""
     shown = np.unique(np.linspace(0, len(decisions.steps) - 1, 7).round().astype(int))
-    header = ("step", *(f"{name}: {what}" for name in decisions.names for what in ("median", "10 to 90 %")))
+    columns = ("median", "10 to 90 %", "textbook")
+    header = ("step", *(f"{name}: {what}" for name in decisions.names for what in columns))
     rows = [
         (
             str(decisions.steps[k]),
@@ -126,13 +127,12 @@ def _numbers(decisions: Decisions) -> Numbers:
                     f"{_told(decisions.low[i, k])} to {_told(decisions.high[i, k])}"
                     if np.isfinite(decisions.median[i, k])
                     else "",
+                    _told(decisions.textbook[i, k]) if np.isfinite(decisions.textbook[i, k]) else "",
                 )
             ),
         )
         for k in shown.tolist()
     ]
-    if np.isfinite(decisions.textbook).any():
-        rows.append(("textbook", *(cell for value in decisions.textbook for cell in (_told(value), ""))))
     return Numbers(header, tuple(rows))
 
 
