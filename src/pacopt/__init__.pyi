@@ -20,6 +20,7 @@ from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
 from .algorithms import Nesterov as Nesterov
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
+from .algorithms import Optax as Optax
 from .algorithms import Preconditioned as Preconditioned
 from .algorithms import QuasiNewtonRule as QuasiNewtonRule
 from .algorithms import ScalarRule as ScalarRule
