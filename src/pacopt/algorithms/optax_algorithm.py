@@ -73,7 +73,7 @@ class Optax(AbstractAlgorithm):
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
         """One gradient, one update."""
-        import optax
+        import optax  # type: ignore[import-untyped]
 
         value, gradient = objective.value_and_gradient(state.x)
         transformation = optax.with_extra_args_support(self._made(hyper))
@@ -86,7 +86,7 @@ class Optax(AbstractAlgorithm):
                 f"{_name(self.factory)} makes a transformation that evaluates the loss itself: {error}.",
                 "A step takes one gradient, at the current point.",
                 "Steps are what is counted: a line search inside of one would be free.",
-                "Take pacopt.LBFGS, whose trials are steps; or one without a line search: optax.lbfgs(linesearch=None).",
+                "Take pacopt.LBFGS, whose trials are steps; or optax.lbfgs with linesearch=None.",
             ) from error
         return State(optax.apply_updates(state.x, updates), inner)
 
@@ -151,11 +151,7 @@ def _check_numbers(arguments: Mapping[str, Any]) -> None:
 def _check_made(algorithm: Optax) -> None:
     """Make the transformation once, of traced numbers, as a run will."""
     made: list[Any] = []
-    traced = {
-        name: jax.ShapeDtypeStruct(each.shape, jnp.result_type(float))
-        for name, each in algorithm.spaces
-        if not isinstance(each, Choice)
-    }
+    traced = {name: jnp.zeros(each.shape) for name, each in algorithm.spaces if not isinstance(each, Choice)}
     chosen = {name: each.values[0] for name, each in algorithm.spaces if isinstance(each, Choice)}
     name = _name(algorithm.factory)
     try:

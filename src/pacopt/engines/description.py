@@ -165,7 +165,7 @@ def hashed(content: bytes) -> str:
 def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
     """The class and the fields of a problem or algorithm; None if a field is neither an array nor plain.
 
-    An algorithm in an algorithm is stored as a field with a class and fields of its own; spaces, and functions of optax,
+    An algorithm in an algorithm is stored as a field with a class and fields of its own; spaces and functions of optax
     by what they are called.
     """
     fields: dict[str, Any] = {}

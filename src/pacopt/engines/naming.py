@@ -38,8 +38,8 @@ def renamed(stored: dict[str, Any]) -> Any:
 
 
 def _function(module: str, name: str) -> Any:
-    import optax
-    import optax.contrib
+    import optax  # type: ignore[import-untyped]
+    import optax.contrib  # type: ignore[import-untyped]
 
     found = getattr({"optax": optax, "optax.contrib": optax.contrib}[module], name, None)
     return found if isfunction(found) and found.__module__.startswith("optax.") else None
