@@ -1,0 +1,112 @@
+"""A rule as a machine for hosts that hand over one gradient at a time: what it is told, and where it asks next."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pacopt.errors import ExportError
+from pacopt.exporting.program import Program, Unknown, traced
+from pacopt.exporting.rule import Rule
+from pacopt.problems.base import Objective, Point
+
+
+class Machine(NamedTuple):
+    """Programs on the leaves of points and of states.
+
+    `begin` makes a state of a start, `step` the next of a state, `where` the point at which a step asks, `read` the
+    point that a state stands for. `shapes` are those of the leaves of a state.
+    """
+
+    begin: Program
+    step: Program
+    read: Program
+    shapes: tuple[Any, ...]
+
+    @property
+    def where(self) -> Program:
+        """The point at which a step asks."""
+        return self.step.until(0)
+
+    @property
+    def spends(self) -> bool:
+        """Whether the beginning takes a gradient, so that a run of K steps takes K + 1."""
+        return any(ask.gradient is not None for ask in self.begin.asks)
+
+    @property
+    def needs_value(self) -> bool:
+        """Whether losses are asked for, and not only gradients."""
+        return any(ask.value is not None for ask in (*self.begin.asks, *self.step.asks))
+
+    @property
+    def held(self) -> dict[int, int]:
+        """Leaves of a state that are leaves of the point where it asks: the host has them, so they need no copy."""
+        where = self.where
+        return {where.inputs.index(each): leaf for leaf, each in enumerate(where.outputs) if each in where.inputs}
+
+
+class NoInstance(eqx.Module):
+    """Stands where an instance would be, and has nothing to read."""
+
+    algorithm: str = eqx.field(static=True)
+
+    def __getitem__(self, name: Any) -> Any:
+        raise ExportError(
+            f"{self.algorithm} reads {name!r} of the instance.",
+            "Other libraries hand over losses and gradients.",
+            "They do not know the instance, and have no place for a start that depends on it.",
+            "Use learned.solve(instance), or export the algorithm inside of it, learned without its start.",
+        )
+
+    def __iter__(self) -> Any:
+        return self["fields"]
+
+    keys = items = values = __iter__
+
+
+def machine_for(rule: Rule, point: Point) -> Machine:
+    """The machine for points like this one, in the precision that they have."""
+    algorithm = rule.algorithm
+    objective: Any = Objective(Unknown(), NoInstance(type(algorithm).__name__))  # type: ignore[arg-type]
+    hyper = rule.hyper(jnp.result_type(*jax.tree.leaves(point)))
+    x = jax.tree.map(jnp.asarray, point)
+
+    def begun(x: Point) -> Any:
+        return jax.tree.map(jnp.asarray, algorithm.init(x, hyper, objective))
+
+    begin, state = traced(begun, x, algorithm=algorithm)
+    step, after = traced(lambda state: algorithm.step(state, hyper, objective), state, algorithm=algorithm)
+    read, _ = traced(algorithm.read, state, algorithm=algorithm)
+    del after
+    return Machine(begin, step, read, tuple(jax.tree.leaves(state)))
+
+
+def check_one_point(machine: Machine, rule: Rule, like: Sequence[np.ndarray]) -> None:
+    """Refuse an algorithm that asks elsewhere than a host with one gradient at a time can follow.
+
+    A host has evaluated the start when it hands over the first gradient, and then whatever point it was told to.
+    """
+    name = type(rule.algorithm).__name__
+    if len(machine.step.asks) > 1 or len(machine.begin.asks) > 1:
+        raise ExportError(
+            f"A step of {name} evaluates the loss at several points.",
+            "One point for each step can be handed over.",
+            "There, each update is given the gradient at one point.",
+            "Use learned.as_scipy_method(), which is given the loss as a function.",
+        )
+    rng = np.random.default_rng(0)
+    x = [jnp.asarray(rng.standard_normal(each.shape).astype(each.dtype)) for each in like]
+    asks = [machine.begin.until(0)(*x)] if machine.begin.asks else []
+    if not machine.spends:
+        given = [jnp.ones((), x[0].dtype) for ask in machine.begin.asks for _ in ask.answers]
+        asks.append(machine.where(*machine.begin.until(len(machine.begin.asks))(*x, *given)))
+    if not all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for ask in asks for a, b in zip(ask, x, strict=True)):
+        raise ExportError(
+            f"The first point that {name} evaluates is not the start.",
+            "The first gradient that is handed over is that at the start.",
+            "A gradient at another point would be taken for it.",
+            "Use learned.as_scipy_method(), which is given the loss as a function.",
+        )
