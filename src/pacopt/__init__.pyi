@@ -58,6 +58,7 @@ from .engines.traced.preconditioners import whitening as whitening
 from .engines.traced.tabulation import Tabulation as Tabulation
 from .engines.work import Tile as Tile
 from .errors import PacoptError as PacoptError
+from .exporting.torch_optimizer import load_torch as load_torch
 from .instances import Instances as Instances
 from .learned import Learned as Learned
 from .learning import learn as learn

@@ -7,6 +7,7 @@ its own. Up to there the program says at which point, and from there on it goes 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, NamedTuple
 
 import jax
@@ -141,11 +142,16 @@ _asked.defvjp(_forward, _backward)
 def traced(function: Callable[..., Any], *arguments: Any, algorithm: AbstractAlgorithm) -> tuple[Program, Any]:
     """The program of a function of pytrees, and the shapes of what it returns."""
     closed, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    numbers: Iterator[int] = iter(range(10**9))
+    return traced_inside(closed, algorithm), shape
+
+
+def traced_inside(closed: Any, algorithm: AbstractAlgorithm) -> Program:
+    """The program of a function inside of an operation."""
+    numbers: Iterator[int] = count()
     inputs = tuple(next(numbers) for _ in closed.jaxpr.invars)
     operations: list[Operation] = []
     outputs = _inlined(closed, inputs, operations, numbers, algorithm)
-    return pruned(Program(inputs, tuple(operations), outputs)), shape
+    return pruned(Program(inputs, tuple(operations), outputs))
 
 
 def _inlined(
