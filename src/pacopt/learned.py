@@ -32,7 +32,6 @@ from pacopt.support.values import same_hyper
 if TYPE_CHECKING:
     from pacopt.exporting.to_optax import Transformation
     from pacopt.exporting.to_scipy import Method
-    from pacopt.exporting.torch_optimizer import LearnedOptimizer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,10 +135,10 @@ class Learned:
 
         return Method(rule_of(self))
 
-    def as_torch(self) -> type["LearnedOptimizer"]:
-        """A class of optimizers for torch, which runs without JAX; `save(path)` keeps it for scripts without pacopt's.
+    def as_torch(self) -> Any:
+        """A subclass of `torch.optim.Optimizer` that runs without JAX; its `save(path)` writes it for `load_torch`.
 
-        `optimizer.step(closure)` is one gradient, and `optimizer.finish(closure)` the end of a run, with the safeguard.
+        `optimizer.step(closure)` takes one gradient; `optimizer.finish(closure)` ends a run, with the safeguard.
         """
         from pacopt.exporting.rule import rule_of
         from pacopt.exporting.to_torch import optimizer_of

@@ -1,5 +1,6 @@
 """Fields that are no numbers but can be written down: spaces by name, and functions of optax."""
 
+from functools import partial
 from inspect import isfunction
 from typing import Any
 
@@ -17,10 +18,11 @@ def named(content: Any) -> dict[str, Any] | None:
         isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], AbstractSpace) for pair in content
     ):
         return {"class": SPACES, SPACES: [[name, space.to_json()] for name, space in content]}
-    if isfunction(content):
+    if callable(content):
         for module in MODULES:
-            if _function(module, content.__name__) is content:
-                return {"class": FUNCTION, FUNCTION: f"{module}:{content.__name__}"}
+            for name, function in _functions(module).items():
+                if function is content:
+                    return {"class": FUNCTION, FUNCTION: f"{module}:{name}"}
     return None
 
 
@@ -33,13 +35,19 @@ def renamed(stored: dict[str, Any]) -> Any:
         return tuple((name, space_from_json(each)) for name, each in stored[SPACES])
     if stored["class"] == FUNCTION:
         module, _, name = stored[FUNCTION].partition(":")
-        return _function(module, name) if module in MODULES else None
+        return _functions(module).get(name) if module in MODULES else None
     return None
 
 
-def _function(module: str, name: str) -> Any:
+def _functions(module: str) -> dict[str, Any]:
+    """Functions of optax, some of which are others with arguments filled in, by their public names."""
     import optax  # type: ignore[import-untyped]
     import optax.contrib  # type: ignore[import-untyped]
 
-    found = getattr({"optax": optax, "optax.contrib": optax.contrib}[module], name, None)
-    return found if isfunction(found) and found.__module__.startswith("optax.") else None
+    place = {"optax": optax, "optax.contrib": optax.contrib}[module]
+    found = {name: (each, each.func if isinstance(each, partial) else each) for name, each in vars(place).items()}
+    return {
+        name: each
+        for name, (each, inner) in found.items()
+        if isfunction(inner) and inner.__module__.startswith("optax.")
+    }

@@ -1,6 +1,5 @@
 """A rule as a machine for hosts that hand over one gradient at a time: what it is told, and where it asks next."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -8,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pacopt.engines.traced.precision import precision
 from pacopt.errors import ExportError
 from pacopt.exporting.program import Program, Unknown, traced
 from pacopt.exporting.rule import Rule
@@ -68,23 +68,29 @@ class NoInstance(eqx.Module):
 
 
 def machine_for(rule: Rule, point: Point) -> Machine:
-    """The machine for points like this one, in the precision that they have."""
+    """The machine for points of these shapes, in the precision that they have."""
     algorithm = rule.algorithm
     objective: Any = Objective(Unknown(), NoInstance(type(algorithm).__name__))  # type: ignore[arg-type]
-    hyper = rule.hyper(jnp.result_type(*jax.tree.leaves(point)))
-    x = jax.tree.map(jnp.asarray, point)
+    hyper = rule.hyper(jnp.result_type(*(leaf.dtype for leaf in jax.tree.leaves(point))))
 
     def begun(x: Point) -> Any:
         return jax.tree.map(jnp.asarray, algorithm.init(x, hyper, objective))
 
-    begin, state = traced(begun, x, algorithm=algorithm)
-    step, after = traced(lambda state: algorithm.step(state, hyper, objective), state, algorithm=algorithm)
+    begin, state = traced(begun, point, algorithm=algorithm)
+    step, _ = traced(lambda state: algorithm.step(state, hyper, objective), state, algorithm=algorithm)
     read, _ = traced(algorithm.read, state, algorithm=algorithm)
-    del after
     return Machine(begin, step, read, tuple(jax.tree.leaves(state)))
 
 
-def check_one_point(machine: Machine, rule: Rule, like: Sequence[np.ndarray]) -> None:
+def machine_for_one(rule: Rule) -> Machine:
+    """The machine for points of the problem as one vector, for a host that hands over one gradient at a time."""
+    with precision(rule.dtype):
+        machine = machine_for(rule, np.zeros(rule.unknowns, rule.dtype))
+        _check_one_point(machine, rule)
+    return machine
+
+
+def _check_one_point(machine: Machine, rule: Rule) -> None:
     """Refuse an algorithm that asks elsewhere than a host with one gradient at a time can follow.
 
     A host has evaluated the start when it hands over the first gradient, and then whatever point it was told to.
@@ -97,8 +103,7 @@ def check_one_point(machine: Machine, rule: Rule, like: Sequence[np.ndarray]) ->
             "There, each update is given the gradient at one point.",
             "Use learned.as_scipy_method(), which is given the loss as a function.",
         )
-    rng = np.random.default_rng(0)
-    x = [jnp.asarray(rng.standard_normal(each.shape).astype(each.dtype)) for each in like]
+    x = [jnp.asarray(np.random.default_rng(0).standard_normal(rule.unknowns), rule.dtype)]
     asks = [machine.begin.until(0)(*x)] if machine.begin.asks else []
     if not machine.spends:
         given = [jnp.ones((), x[0].dtype) for ask in machine.begin.asks for _ in ask.answers]

@@ -18,7 +18,8 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.errors import ExportError
 from pacopt.problems.base import AbstractProblem, Instance, Point
 
-VALUE, GRADIENT = Primitive("pacopt_value"), Primitive("pacopt_gradient")
+VALUE: Any = Primitive("pacopt_value")
+GRADIENT: Any = Primitive("pacopt_gradient")
 GRADIENT.multiple_results = True
 VALUE.def_abstract_eval(lambda *x: jax.core.ShapedArray((), x[0].dtype))
 GRADIENT.def_abstract_eval(lambda *x: list(x))
@@ -168,7 +169,8 @@ def _inlined(
 
     def read(variable: Any) -> Operand:
         if isinstance(variable, Literal):
-            return Constant(np.asarray(variable.val, variable.aval.dtype))
+            kind: Any = variable.aval
+            return Constant(np.asarray(variable.val, kind.dtype))
         return known[variable]
 
     for equation in jaxpr.eqns:

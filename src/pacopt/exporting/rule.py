@@ -10,7 +10,7 @@ import numpy as np
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm
 from pacopt.certificate import Certificate
 from pacopt.engines.traced.engine import Traced
-from pacopt.engines.traced.nesting import nested
+from pacopt.engines.traced.nesting import flat_space, nested
 from pacopt.engines.traced.precision import precision
 from pacopt.errors import ExportError
 from pacopt.problems.base import AbstractMetric, AbstractProblem, AbstractProximable
@@ -30,10 +30,7 @@ SAFEGUARD = {
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """An algorithm with hyperparameters, the steps of a certified run, and the certificate.
-
-    `horizon` is the number of steps for which it has numbers, if it has some for each step.
-    """
+    """An algorithm with hyperparameters, the steps of a certified run, and the certificate."""
 
     algorithm: AbstractAlgorithm
     problem: AbstractProblem
@@ -55,8 +52,12 @@ class Rule:
 
     @property
     def horizon(self) -> int | None:
-        """The number of steps for which it has numbers of their own."""
-        return _horizon(self.algorithm)
+        """The number of steps that it can make, if it has numbers for each step and does not go on for ever.
+
+        A certified run that is longer goes on with the last numbers, and so does the export of it.
+        """
+        own = _horizon(self.algorithm)
+        return None if own is None else max(own, self.steps)
 
     @property
     def unknowns(self) -> int:
@@ -72,9 +73,10 @@ class Rule:
             array = jnp.asarray(value)
             return array.astype(dtype) if jnp.issubdtype(array.dtype, jnp.floating) else array
 
-        spaces = Traced(self.problem, self.algorithm, self.steps).space
+        spaces = flat_space(self.algorithm)
         flat = {name: np.asarray(self.values[name]) for name in spaces}
-        given = {name: flat[name].item() if space.static else seen(flat[name]) for name, space in spaces.items()}
+        with jax.ensure_compile_time_eval():  # a host may be tracing
+            given = {name: flat[name].item() if space.static else seen(flat[name]) for name, space in spaces.items()}
         return nested(self.algorithm, given)
 
     def claims(self, *, safeguard: bool) -> tuple[str, ...]:
@@ -140,9 +142,7 @@ def rule_of(learned: "Learned") -> Rule:
             "Other libraries do not know the target.",
             "Use learned.solve(instance), or learn without Effort.",
         )
-    return Rule(
-        algorithm, problem, learned.hyper, engine.length, engine.precision, learned.certificate, learned.origin
-    )
+    return Rule(algorithm, problem, learned.hyper, engine.length, engine.precision, learned.certificate, learned.origin)
 
 
 def _horizon(algorithm: Any) -> int | None:

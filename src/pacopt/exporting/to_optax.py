@@ -9,7 +9,7 @@ import optax  # type: ignore[import-untyped]
 from jaxtyping import Array, Int
 
 from pacopt.errors import ExportError
-from pacopt.exporting.machine import Machine, check_one_point, machine_for
+from pacopt.exporting.machine import Machine, machine_for, machine_for_one
 from pacopt.exporting.rule import Rule
 
 
@@ -20,7 +20,7 @@ class State(NamedTuple):
     kept: tuple[Any, ...]
 
 
-class Transformation(optax.GradientTransformationExtraArgs):  # type: ignore[misc]
+class Transformation(optax.GradientTransformationExtraArgs):
     """A gradient transformation that carries its certificate.
 
     `updates` is how many updates a certified run has, `read(state, params)` the point that the certificate speaks of,
@@ -38,16 +38,13 @@ def transformation_of(rule: Rule) -> Transformation:
     machines: dict[Any, Machine] = {}
 
     def machine_of(params: Any) -> Machine:
-        leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(params)]
-        key = jax.tree.structure(params), tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        shapes = jax.eval_shape(lambda: jax.tree.map(jnp.asarray, params))
+        key = jax.tree.structure(params), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(shapes))
         if key not in machines:
-            machines[key] = machine_for(rule, jax.tree.map(jnp.zeros_like, params))
+            machines[key] = machine_for(rule, shapes)
         return machines[key]
 
-    with jax.enable_x64(rule.dtype == "float64"):
-        like = jnp.zeros(rule.unknowns, rule.dtype)
-        sample = machine_for(rule, like)
-        check_one_point(sample, rule, [like])
+    sample = machine_for_one(rule)
     updates = rule.steps + sample.spends
     last = None if rule.horizon is None else rule.horizon + sample.spends
 
@@ -59,9 +56,7 @@ def transformation_of(rule: Rule) -> Transformation:
             state = _typed(machine, machine.begin(*map(jnp.asarray, leaves)))
         return State(jnp.zeros((), jnp.int32), _without(machine, state))
 
-    def update(
-        grads: Any, state: State, params: Any = None, *, value: Any = None, **others: Any
-    ) -> tuple[Any, State]:
+    def update(grads: Any, state: State, params: Any = None, *, value: Any = None, **others: Any) -> tuple[Any, State]:
         del others  # what transformations beside this one ask for
         machine = machine_of(_given(params))
         x, structure = jax.tree.flatten(params)

@@ -17,6 +17,9 @@ from pacopt.exporting.machine import machine_for
 from pacopt.exporting.program import Program
 from pacopt.exporting.rule import Rule
 
+#: Takes whatever a result has, by name.
+RESULT: Any = OptimizeResult
+
 
 @dataclass(eq=False)
 class Counted:
@@ -102,7 +105,7 @@ class Method:
         hess: Any = None,
         hessp: Any = None,
         **unknown: Any,
-    ) -> OptimizeResult:
+    ) -> Any:
         """Minimise from x0, with the safeguard; SciPy calls it."""
         del hess, hessp  # no use for them, as SciPy's own methods that use gradients only
         self._refuse(jac, bounds, constraints, unknown)
@@ -126,7 +129,7 @@ class Method:
             message = f"The callback stopped it after {taken} steps."
         elif not good and not kept:
             message += " The start is returned."
-        return OptimizeResult(
+        return RESULT(
             x=x if kept else start,
             fun=after if kept else before,
             nit=taken,
@@ -135,7 +138,6 @@ class Method:
             success=good and not stopped,
             status=0 if good and not stopped else 99 if stopped else 1,
             message=message,
-            covered=taken == self.steps,
             certificate=self.certificate,
         )
 
@@ -204,7 +206,7 @@ def _stops(callback: Any, x: np.ndarray, seen: Counted) -> bool:
     """Whether a user's callback, of one of the two forms that SciPy knows, ends the run."""
     try:
         if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
-            callback(intermediate_result=OptimizeResult(x=x.copy(), fun=seen.loss(x)))
+            callback(intermediate_result=RESULT(x=x.copy(), fun=seen.loss(x)))
         else:
             callback(x.copy())
     except StopIteration:

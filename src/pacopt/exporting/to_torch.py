@@ -3,38 +3,33 @@
 from collections.abc import Iterable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
-from pacopt.engines.traced.precision import precision
 from pacopt.errors import ExportError
-from pacopt.exporting.machine import check_one_point, machine_for
+from pacopt.exporting.machine import machine_for_one
 from pacopt.exporting.program import Constant, Operation, Program, traced_inside
 from pacopt.exporting.rule import Rule
 from pacopt.exporting.torch_operations import LOOPS, OPERATIONS
 from pacopt.exporting.torch_optimizer import Stored, optimizer_class
 
 #: Params of operations that say how fast, or where, and not what.
-SILENT = frozenset(
-    "accuracy dimensions:reshape linear out_dtype out_sharding precision preferred_element_type sharding unroll "
-    "weak_type".split()
+SILENT = (
+    *("accuracy", "dimensions:reshape", "linear", "out_dtype", "out_sharding", "precision", "preferred_element_type"),
+    *("sharding", "unroll", "weak_type"),
 )
 
 
 def optimizer_of(rule: Rule) -> Any:
     """A class of optimizers for torch."""
-    with precision(rule.dtype):
-        x = jnp.zeros(rule.unknowns, rule.dtype)
-        machine = machine_for(rule, x)
-        check_one_point(machine, rule, [np.asarray(x)])
-        constants: dict[str, np.ndarray] = {}
-        begin, step = machine.begin, machine.step
-        programs = {
-            "begin": _plain(begin.until(len(begin.asks)), constants, rule),
-            "step": _plain(step.until(len(step.asks)), constants, rule),
-            "where": _plain(machine.where, constants, rule),
-            "read": _plain(machine.read, constants, rule),
-        }
+    machine = machine_for_one(rule)
+    begin, step = machine.begin, machine.step
+    constants: dict[str, np.ndarray] = {}
+    programs = {
+        "begin": _plain(begin.until(len(begin.asks)), constants, rule),
+        "step": _plain(step.until(len(step.asks)), constants, rule),
+        "where": _plain(machine.where, constants, rule),
+        "read": _plain(machine.read, constants, rule),
+    }
     asks = {
         name: [any(ask.value is not None for ask in each.asks), any(ask.gradient is not None for ask in each.asks)]
         for name, each in (("begin", begin), ("step", step))

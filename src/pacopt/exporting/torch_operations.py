@@ -14,10 +14,8 @@ def run(program: Plain, values: Sequence[Any], constants: Mapping[str, Any]) -> 
     known: dict[Any, Any] = {**constants, **dict(zip(program["inputs"], values, strict=True))}
     for name, params, inputs, outputs in program["operations"]:
         operands = [known[each] for each in inputs]
-        if name in LOOPS:
-            made = LOOPS[name](operands, params, constants)
-        else:
-            made = OPERATIONS[name](*operands, **params)
+        loop = LOOPS.get(name)
+        made = OPERATIONS[name](*operands, **params) if loop is None else loop(operands, params, constants)
         known.update(zip(outputs, made if isinstance(made, list | tuple) else [made], strict=True))
     return [known[each] for each in program["outputs"]]
 
@@ -151,13 +149,14 @@ def _counted(dtype: str, shape: Sequence[int], dimension: int) -> Any:
     return torch.arange(shape[dimension], dtype=_type(dtype)).reshape(sizes).expand(tuple(shape))
 
 
-#: By the names of JAX. Those with the same name and the same operands in torch come first.
+#: Operations that have the same name and the same operands in torch.
+SAME = (
+    *("abs", "add", "atan2", "ceil", "cos", "cosh", "eq", "erf", "exp", "expm1", "floor", "ge", "gt", "le", "log"),
+    *("log1p", "lt", "mul", "ne", "neg", "pow", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh"),
+)
+#: By the names of JAX.
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    **{
-        name: _torch(name)
-        for name in "abs add ceil cos cosh erf exp expm1 floor log log1p mul neg pow rsqrt sign sin sinh sqrt square "
-        "sub tan tanh atan2 eq ge gt le lt ne".split()
-    },
+    **{name: _torch(name) for name in SAME},
     "and": _torch("bitwise_and"),
     "or": _torch("bitwise_or"),
     "xor": _torch("bitwise_xor"),

@@ -184,8 +184,8 @@ def _use(about: Mapping[str, Any]) -> str:
     )
     end = ", with the safeguard" if about["safeguard"] else ""
     return (
-        f"A run is {about['updates']} calls of step({closure}), then finish(closure), which moves the parameters to the "
-        f"point that the certificate speaks of{end}. {after}"
+        f"A run is {about['updates']} calls of step({closure}), then finish(closure), which moves the parameters to "
+        f"the point that the certificate speaks of{end}. {after}"
     )
 
 
