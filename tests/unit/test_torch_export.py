@@ -1,6 +1,8 @@
 """What was learned does in torch what it does here, without JAX. `make slow` installs torch."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from alone import run_fresh
 from exported import ALL, INSTANCES, STEPS, learned, reached, rule
 from pacopt.errors import ExportError, StorageError
 from pacopt.exporting.to_torch import optimizer_of
+
+#: Language, title and content of a block of code.
+BLOCK = r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```"
 
 pytestmark = pytest.mark.slow
 
@@ -171,6 +176,16 @@ def test_a_saved_rule_runs_where_there_is_no_jax(torch, tmp_path):
     loss, imported = run_fresh(code).split()
     assert float(loss) == pytest.approx(reached(algorithm, hyper)[1][1], rel=1e-9)
     assert imported == "False"
+
+
+def test_the_scripts_of_the_page_agree(torch, tmp_path, monkeypatch):
+    """The page says it for SciPy and for torch: both end at the same loss."""
+    page = Path(__file__).parents[2] / "docs" / "export.md"
+    blocks = re.findall(BLOCK, page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    plain, titled = [block for _, title, block in blocks if not title], [block for _, title, block in blocks if title]
+    monkeypatch.chdir(tmp_path)
+    printed = run_fresh("\n".join([*plain[:2], *titled])).split()
+    assert float(printed[-1]) == pytest.approx(float(printed[0]), rel=1e-9)
 
 
 def test_another_file_is_no_rule(torch, tmp_path):
