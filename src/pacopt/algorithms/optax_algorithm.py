@@ -1,7 +1,7 @@
 """Any gradient transformation of optax, with its numbers as hyperparameters."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -45,12 +45,13 @@ class Optax(AbstractAlgorithm):
     {'learning_rate': Interval(low=0.0001, high=1.0, log=True)}
     """
 
-    factory: Callable[..., Any] = eqx.field(static=True)
+    #: The function that makes the transformation.
+    factory: Any = eqx.field(static=True)
     #: By name, as pairs: compiled functions are found again by them.
     spaces: tuple[tuple[str, AbstractSpace], ...] = eqx.field(static=True)
     fixed: Mapping[str, Any]
 
-    def __init__(self, factory: Callable[..., Any], /, **arguments: Any) -> None:
+    def __init__(self, factory: Any, /, **arguments: Any) -> None:
         self.factory = factory
         self.spaces = tuple((name, each) for name, each in arguments.items() if isinstance(each, AbstractSpace))
         self.fixed = {name: each for name, each in arguments.items() if not isinstance(each, AbstractSpace)}

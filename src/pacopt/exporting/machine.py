@@ -1,5 +1,6 @@
 """A rule as a machine for hosts that hand over one gradient at a time: what it is told, and where it asks next."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -48,8 +49,8 @@ class Machine(NamedTuple):
         return {where.inputs.index(each): leaf for leaf, each in enumerate(where.outputs) if each in where.inputs}
 
 
-class NoInstance(eqx.Module):
-    """Stands where an instance would be, and has nothing to read."""
+class NoInstance(eqx.Module, Mapping[str, Any]):  # type: ignore[misc]  # both say what equal is
+    """Stands where an instance would be, and has no fields."""
 
     algorithm: str = eqx.field(static=True)
 
@@ -61,16 +62,17 @@ class NoInstance(eqx.Module):
             "Use learned.solve(instance), or export the algorithm inside of it, learned without its start.",
         )
 
-    def __iter__(self) -> Any:
-        return self["fields"]
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
 
-    keys = items = values = __iter__
+    def __len__(self) -> int:
+        return 0
 
 
 def machine_for(rule: Rule, point: Point) -> Machine:
     """The machine for points of these shapes, in the precision that they have."""
     algorithm = rule.algorithm
-    objective: Any = Objective(Unknown(), NoInstance(type(algorithm).__name__))  # type: ignore[arg-type]
+    objective = Objective(Unknown(), NoInstance(type(algorithm).__name__))
     hyper = rule.hyper(jnp.result_type(*(leaf.dtype for leaf in jax.tree.leaves(point))))
 
     def begun(x: Point) -> Any:
