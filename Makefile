@@ -48,6 +48,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.stochastic
 	$(BIN)/python -m benchmarks.workers
 	$(BIN)/python -m benchmarks.study
+	$(BIN)/python -m benchmarks.export
 
 # What is too long for every commit, to be run before an issue is called resolved: more than an hour on two cores.
 slow: coverage $(TORCH)

@@ -139,7 +139,8 @@ def optimizer_class(stored: Stored) -> Any:
             device = self._parameters[0].device
             for each, array in numbers.items():
                 numbers[each] = array.to(device)
-            return run(about["programs"][name], values, numbers)
+            with device:
+                return run(about["programs"][name], values, numbers)
 
         def _point(self) -> Any:
             flat = [each.detach().reshape(-1) for each in self._parameters]
