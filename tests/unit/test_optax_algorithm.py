@@ -6,11 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import optax.contrib
 import pytest
 
 import pacopt
 from pacopt import Choice, Interval, Optax
-from pacopt.engines.naming import renamed
+from pacopt.engines.naming import named, renamed
 from pacopt.errors import AlgorithmError, PacoptError
 
 LAW = pacopt.VaryingCurvature.draw(seed=0, n=6)
@@ -125,6 +126,11 @@ def test_a_function_of_ones_own_is_passed_and_another_one_is_refused(tmp_path):
     for other in (Optax(lambda rate: optax.adam(rate), rate=RATE), Optax(own, rate=Interval(1e-3, 2.0))):
         with pytest.raises(PacoptError, match="differs in its fields"):
             pacopt.Learned.load(tmp_path / "run", algorithm=other)
+
+
+@pytest.mark.parametrize("function", [optax.sgd, optax.nadam, optax.contrib.schedule_free_adamw])
+def test_functions_of_optax_are_found_by_name_also_if_arguments_are_filled_in(function):
+    assert renamed(json.loads(json.dumps(named(function)))) is function
 
 
 @pytest.mark.parametrize("name", ["os:system", "optax:jnp", "optax:GradientTransformation", "optax:chain.__globals__"])
