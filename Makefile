@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev
+TORCH := $(VENV)/.torch
 INSTALL := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test check docs bench slow coverage clean
@@ -20,6 +21,11 @@ $(READY): pyproject.toml constraints.txt | $(VENV)/bin/python
 $(DEV): pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(INSTALL) --editable '.[dev,docs,papers]'
 	touch $(READY) $@
+
+# Half a gigabyte that only the tests of exports need: not in CI, and not in .[dev].
+$(TORCH): pyproject.toml constraints.txt $(DEV)
+	$(INSTALL) --editable '.[dev,docs,papers,torch]'
+	touch $(READY) $(DEV) $@
 
 demo: $(READY)
 	$(BIN)/pacopt demo
@@ -42,9 +48,10 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.stochastic
 	$(BIN)/python -m benchmarks.workers
 	$(BIN)/python -m benchmarks.study
+	$(BIN)/python -m benchmarks.export
 
 # What is too long for every commit, to be run before an issue is called resolved: more than an hour on two cores.
-slow: coverage
+slow: coverage $(TORCH)
 	ANNOTATIONS=1 XLA_LEVEL=3 $(BIN)/python -m pytest -n 2 -m 'slow or not slow'
 	$(BIN)/python tests/faults/interruptions.py 300
 

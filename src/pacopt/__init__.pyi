@@ -21,6 +21,7 @@ from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
 from .algorithms import Nesterov as Nesterov
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
+from .algorithms import Optax as Optax
 from .algorithms import Preconditioned as Preconditioned
 from .algorithms import QuasiNewtonRule as QuasiNewtonRule
 from .algorithms import ScalarRule as ScalarRule
@@ -58,6 +59,7 @@ from .engines.traced.preconditioners import whitening as whitening
 from .engines.traced.tabulation import Tabulation as Tabulation
 from .engines.work import Tile as Tile
 from .errors import PacoptError as PacoptError
+from .exporting.torch_optimizer import load_torch as load_torch
 from .instances import Instances as Instances
 from .learned import Learned as Learned
 from .learning import learn as learn

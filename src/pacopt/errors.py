@@ -80,6 +80,10 @@ class StorageError(PacoptError):
     """A stored file is not what its reader needs."""
 
 
+class ExportError(PacoptError):
+    """What was learned cannot be used so in another library."""
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
     """The known name nearest to a misspelt one, as the end of a sentence, or the list of all."""
     known = sorted(known)

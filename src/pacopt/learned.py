@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pacopt.draws import seed_of
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.restoring import Given, restored_engine
 from pacopt.engines.solution import Solution
-from pacopt.errors import CandidatesError, InstancesError, MonitorError, StorageError, suggest
+from pacopt.errors import CandidatesError, InstancesError, MonitorError, StorageError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -23,11 +23,15 @@ from pacopt.monitoring.monitor import Monitor
 from pacopt.provenance import Origin
 from pacopt.runs.files import checked_path, read_json, write_json
 from pacopt.runs.saving import beside, read_files, with_table, write_with_report, writers
+from pacopt.stages.receiving import received
 from pacopt.stages.remarks import remarks_on
 from pacopt.support.arrays import load_npz, save_npz
-from pacopt.support.contents import FILE, OBJECT
 from pacopt.support.numbers import is_whole
 from pacopt.support.values import same_hyper
+
+if TYPE_CHECKING:
+    from pacopt.exporting.to_optax import Transformation
+    from pacopt.exporting.to_scipy import Method
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +101,50 @@ class Learned:
         index = np.random.default_rng(seed).choice(len(weights), p=weights / weights.sum())
         return self.table.hyper(int(index))
 
+    @property
+    def running(self) -> AbstractEngine:
+        """The engine that runs the algorithm; an error if the code was not found after loading."""
+        if self.engine is None:
+            raise StorageError(
+                f"{self.missing}.",
+                "To solve an instance, the problem and the algorithm themselves are needed.",
+                "A certificate speaks of the code that it was made with and of no other.",
+                "Import them before loading, or pass them: Learned.load(directory, problem=..., algorithm=...), or "
+                "engine=....",
+            )
+        return self.engine
+
+    def as_optax(self) -> "Transformation":
+        """A gradient transformation for optax; its `__doc__` says what of the certificate holds there.
+
+        Parameters are always the point at which the next gradient is wanted. For most algorithms that is the current
+        point; `read(state, params)` is the one that the certificate speaks of. There is no safeguard.
+        """
+        from pacopt.exporting.rule import rule_of
+        from pacopt.exporting.to_optax import transformation_of
+
+        return transformation_of(rule_of(self))
+
+    def as_scipy_method(self) -> "Method":
+        """A method for `scipy.optimize.minimize(fun, x0, jac=..., method=...)`, with the safeguard.
+
+        It makes as many steps as are certified; its `__doc__` says what of the certificate holds there.
+        """
+        from pacopt.exporting.rule import rule_of
+        from pacopt.exporting.to_scipy import Method
+
+        return Method(rule_of(self))
+
+    def as_torch(self) -> Any:
+        """A subclass of `torch.optim.Optimizer` that runs without JAX; its `save(path)` writes it for `load_torch`.
+
+        `optimizer.step(closure)` takes one gradient; `optimizer.finish(closure)` ends a run, with the safeguard.
+        """
+        from pacopt.exporting.rule import rule_of
+        from pacopt.exporting.to_torch import optimizer_of
+
+        return optimizer_of(rule_of(self))
+
     def monitor(
         self, claims: str | Sequence[str] | None = None, *, every: float | None = None, ever: float | None = None
     ) -> Monitor:
@@ -118,16 +166,9 @@ class Learned:
         a seed that no training run had, derived from the instance: to run the very same instance again with another
         one, count its `occurrence`. A `monitor` is told how it went; it watches the deployed hyperparameters.
         """
-        if self.engine is None:
-            raise StorageError(
-                f"{self.missing}.",
-                "To solve an instance, the problem and the algorithm themselves are needed.",
-                "A certificate speaks of the code that it was made with and of no other.",
-                "Import them before loading, or pass them: Learned.load(directory, problem=..., algorithm=...), or "
-                "engine=....",
-            )
+        engine = self.running
         chosen = self.hyper if hyper is None else self._candidate(hyper)
-        checked, row = self._checked(instance)
+        checked, row = received(instance, self.origin.fields)
         if not is_whole(occurrence):
             raise InstancesError(
                 f"occurrence is {occurrence!r}.", "It counts runs of one instance from 0 on.", "", "Leave it out."
@@ -141,7 +182,7 @@ class Learned:
                 "What is certified of one candidate says nothing about the scores of another.",
                 "Leave one of the two out.",
             )
-        solution = self.engine.solve(chosen, checked, seed_of(root, "use", row.fingerprints[0], occurrence))
+        solution = engine.solve(chosen, checked, seed_of(root, "use", row.fingerprints[0], occurrence))
         if monitor is not None:
             monitor.update(solution)
         return solution
@@ -206,39 +247,6 @@ class Learned:
             "The certificate covers the candidates of its design and nothing between them.",
             "Leave `hyper` out for the deployed ones.",
         )
-
-    def _checked(self, instance: Any) -> tuple[dict[str, Any], Instances]:
-        """One instance with the fields, shapes and number types of those that were learned from; and as a row."""
-        expected = self.origin.fields
-        if not isinstance(instance, Mapping) or instance.keys() != expected.keys():
-            names = sorted(map(str, instance)) if isinstance(instance, Mapping) else []
-            unknown = [name for name in names if name not in expected]
-            raise InstancesError(
-                f"An instance with {', '.join(names) or 'no fields'} was given."
-                if isinstance(instance, Mapping)
-                else f"An object of type {type(instance).__name__} was given.",
-                f"One instance is a mapping with {', '.join(expected)}.",
-                "",
-                f"For {unknown[0]!r}: {suggest(unknown[0], expected)}" if unknown else "Use instances[0], for example.",
-            )
-        if {**expected} == {FILE: FILE}:
-            row = Instances.of_files([instance[FILE]])
-            return row[0], row
-        if {**expected} == {OBJECT: OBJECT}:
-            return dict(instance), Instances({OBJECT: np.zeros(1)})
-        row = Instances({name: np.expand_dims(np.asanyarray(array), 0) for name, array in instance.items()})
-        checked = {}
-        for name, array in row.fields.items():
-            kind, _, shape = expected[name].partition("[")
-            if str(list(array.shape[1:])) != f"[{shape}" or not np.can_cast(array.dtype, np.dtype(kind), "same_kind"):
-                raise InstancesError(
-                    f"{name!r} is {array.dtype}{list(array.shape[1:])}.",
-                    f"The instances that were learned from have {expected[name]}.",
-                    "The certificate speaks of new instances from the same distribution.",
-                    "Pass one instance, without the leading axis.",
-                )
-            checked[name] = array[0].astype(kind)
-        return checked, Instances({name: np.expand_dims(array, 0) for name, array in checked.items()})
 
 
 def load_run(directory: str | os.PathLike[str]) -> Learned | Certificate:

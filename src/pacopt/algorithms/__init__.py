@@ -18,6 +18,7 @@ from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
 from pacopt.algorithms.nesterov import Nesterov
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
+from pacopt.algorithms.optax_algorithm import Optax
 from pacopt.algorithms.preconditioned import Preconditioned
 from pacopt.algorithms.quasi_newton_rule import QuasiNewtonRule
 from pacopt.algorithms.scalar_rule import ScalarRule
@@ -40,6 +41,7 @@ __all__ = [
     "Hyper",
     "Nesterov",
     "NonlinearConjugateGradients",
+    "Optax",
     "Preconditioned",
     "QuasiNewtonRule",
     "ScalarRule",

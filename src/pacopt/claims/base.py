@@ -138,6 +138,10 @@ class AbstractClaim(ABC):
         """How its number is watched in use; None if it cannot be."""
         return None
 
+    def needs_safeguard(self, design: "Design") -> bool:
+        """Whether it speaks of runs that return the start where they ended above it; so it is if a start is known."""
+        return design.score.relative
+
     def ledger(self, design: "Design") -> tuple[Assumption, ...]:
         """What it rests on; that the theorem of a claim which is not pacopt's is one comes on top of it."""
         return tuple(self.bound(design).assumptions)

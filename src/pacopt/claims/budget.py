@@ -108,6 +108,10 @@ class Budget(AbstractClaim):
         times = table.time_to(self.targets[-1])
         return np.asarray(np.quantile(times, self.part, axis=1, method="inverted_cdf"))
 
+    def needs_safeguard(self, design: "Design") -> bool:
+        """No: it counts how runs go, whatever is returned."""
+        return False
+
     def sentence(self, value: float | None, subject: Subject) -> str:
         """Within so many steps."""
         part, reach = f"{percentage(self.part)} %", f"{_reach(self.targets[-1])}{self._aside(subject.score)}"

@@ -68,6 +68,10 @@ class Quantile(AbstractClaim):
 
         return Watched(1 - self.level, beyond)
 
+    def needs_safeguard(self, design: "Design") -> bool:
+        """No: it counts how runs go, whatever is returned."""
+        return False
+
     def sentence(self, value: float | None, subject: Subject) -> str:
         """So many per cent of instances end at or below so much."""
         part = f"{percentage(self.level)} %"

@@ -52,6 +52,10 @@ class Success(AbstractClaim):
 
         return Watched(1 - value, failed, by_verdict=True)
 
+    def needs_safeguard(self, design: "Design") -> bool:
+        """No: it counts how runs go, whatever is returned."""
+        return False
+
     def sentence(self, value: float | None, subject: Subject) -> str:
         """It succeeds with probability at least so much."""
         lead = "Without that safeguard it" if subject.relative and subject.safeguarded else "It"

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from pacopt.engines.naming import named, renamed
 from pacopt.instances import Instances
 from pacopt.provenance import Code
 from pacopt.support.arrays import digest
@@ -164,7 +165,8 @@ def hashed(content: bytes) -> str:
 def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
     """The class and the fields of a problem or algorithm; None if a field is neither an array nor plain.
 
-    An algorithm in an algorithm is stored as a field with a class and fields of its own.
+    An algorithm in an algorithm is stored as a field with a class and fields of its own; spaces and functions of optax
+    by what they are called.
     """
     fields: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
@@ -180,6 +182,8 @@ def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np
             if fields[name] is None:
                 return None, {}
             arrays |= inner
+        elif (known := named(content)) is not None:
+            fields[name] = known
         else:
             return None, {}
     return {"class": described(value)["class"], "fields": fields}, arrays
@@ -214,7 +218,8 @@ def _made(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: ty
     fields = {**description["fields"], **{key: array for key, array in own.items() if "." not in key}}
     for field, content in fields.items():
         if isinstance(content, dict) and "class" in content:
-            fields[field] = _made(content, arrays, f"{prefix}.{field}", base)
+            known = renamed(content)
+            fields[field] = _made(content, arrays, f"{prefix}.{field}", base) if known is None else known
             if fields[field] is None:
                 return None
     # No constructor is called: it may ask for something else than the fields, which are what a run depends on.

@@ -1,0 +1,1 @@
+"""What was learned, in other people's code: optax, SciPy, torch."""

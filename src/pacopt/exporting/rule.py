@@ -1,0 +1,163 @@
+"""What is exported: the deployed algorithm with its hyperparameters, and what its certificate says of it."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm
+from pacopt.certificate import Certificate
+from pacopt.engines.traced.engine import Traced
+from pacopt.engines.traced.nesting import flat_space, nested
+from pacopt.engines.traced.precision import precision
+from pacopt.errors import ExportError
+from pacopt.problems.base import AbstractMetric, AbstractProblem, AbstractProximable
+from pacopt.provenance import Origin
+from pacopt.statement import subject_of
+
+if TYPE_CHECKING:
+    from pacopt.learned import Learned
+
+#: What is said of an export for each host: whether the safeguard is part of it.
+SAFEGUARD = {
+    True: "The point where the run ended is returned if its loss is finite and at most that of the start, else the "
+    "start.",
+    False: "There is no safeguard here: a run may end above its start.",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """An algorithm with hyperparameters, the steps of a certified run, and the certificate."""
+
+    algorithm: AbstractAlgorithm
+    problem: AbstractProblem
+    values: dict[str, Any]
+    steps: int
+    dtype: np.dtype[Any]
+    certificate: Certificate
+    origin: Origin
+
+    @property
+    def identity(self) -> str:
+        """The hash of the certificate."""
+        return str(self.certificate.to_dict()["hash"])
+
+    @property
+    def judged_by_loss(self) -> bool:
+        """Whether the safeguard compares losses, which every library has; a metric is known to the problem alone."""
+        return not isinstance(self.problem, AbstractMetric)
+
+    @property
+    def horizon(self) -> int | None:
+        """The number of steps that it can make, if it has numbers for each step and does not go on for ever.
+
+        A certified run that is longer goes on with the last numbers, and so does the export of it.
+        """
+        own = _horizon(self.algorithm)
+        return None if own is None else max(own, self.steps)
+
+    @property
+    def unknowns(self) -> int:
+        """How many numbers a point of the problem has."""
+        with precision(self.dtype):
+            start = jax.eval_shape(self.problem.start, _instance(self.origin))
+        return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(start))
+
+    def hyper(self, dtype: Any) -> dict[str, Any]:
+        """The hyperparameters as the algorithm sees them, in the precision of the host."""
+
+        def seen(value: Any) -> Any:
+            array = jnp.asarray(value)
+            return array.astype(dtype) if jnp.issubdtype(array.dtype, jnp.floating) else array
+
+        spaces = flat_space(self.algorithm)
+        flat = {name: np.asarray(self.values[name]) for name in spaces}
+        with jax.ensure_compile_time_eval():  # a host may be tracing
+            given = {name: flat[name].item() if space.static else seen(flat[name]) for name, space in spaces.items()}
+        return nested(self.algorithm, given)
+
+    def claims(self, *, safeguard: bool) -> tuple[str, ...]:
+        """The sentences that hold for an export with or without the safeguard."""
+        c = self.certificate
+        held = [claim for claim in c.design.spoken if safeguard or not claim.needs_safeguard(c.design)]
+        if safeguard:
+            return tuple(c.sentences[claim.name] for claim in held)
+        subject = replace(subject_of(c), safeguarded=False)
+        return tuple(claim.sentence(c.deployed.values[claim.name], subject) for claim in held)
+
+    def words(self, host: str, *, safeguard: bool) -> str:
+        """What an export is, and what of it is certified."""
+        c, kind = self.certificate, type(self.problem).__name__
+        subject = subject_of(c)
+        lines = self.claims(safeguard=safeguard)
+        left = [claim.name for claim in c.design.claims if not safeguard and claim.needs_safeguard(c.design)]
+        return "\n".join(
+            [
+                f"{type(self.algorithm).__name__} as learned for {kind}, {host}.",
+                "",
+                f"Certificate {self.identity}, for {subject.hyper}, {subject.run}.",
+                f"Covered are new instances of {kind} from the same distribution, from the start that it gives them, "
+                f"after {self.steps} steps, with confidence {c.confidence!r}:",
+                *(f"- {line}" for line in lines or ["Nothing: every claim of this certificate needs the safeguard."]),
+                SAFEGUARD[safeguard],
+                "Not covered: other problems, other starts, other numbers of steps"
+                + (f", and what needs the safeguard ({', '.join(left)})." if left else "."),
+            ]
+        )
+
+
+def rule_of(learned: "Learned") -> Rule:
+    """The deployed algorithm as a rule that can be exported, or why it cannot."""
+    engine = learned.running
+    if not isinstance(engine, Traced):
+        raise ExportError(
+            f"What was learned runs in {type(engine).__name__}.",
+            "An algorithm is exported that is written in JAX, step by step.",
+            "A program of somebody else has no steps that another library could make.",
+            "Run it with learned.hyper where it comes from.",
+        )
+    algorithm, problem = engine.algorithm, engine.problem
+    name = type(algorithm).__name__
+    if isinstance(algorithm, AbstractStochasticAlgorithm):
+        raise ExportError(
+            f"{name} draws random numbers.",
+            "An algorithm that draws none can be exported.",
+            "The certificate speaks of seeds that pacopt derives from the instance.",
+            "Use learned.solve(instance).",
+        )
+    if isinstance(problem, AbstractProximable):
+        raise ExportError(
+            f"{type(problem).__name__} has a part with a proximal map.",
+            "Other libraries hand over losses and gradients, and have no place for such a map.",
+            "Without it, another function would be minimised.",
+            "Use learned.solve(instance).",
+        )
+    if engine.goal is not None:
+        raise ExportError(
+            "What is certified is how many steps a run takes to its target, where it stops.",
+            "An export makes all steps of a run.",
+            "Other libraries do not know the target.",
+            "Use learned.solve(instance), or learn without Effort.",
+        )
+    return Rule(algorithm, problem, learned.hyper, engine.length, engine.precision, learned.certificate, learned.origin)
+
+
+def _horizon(algorithm: Any) -> int | None:
+    """Rules call the number of steps for which they have numbers `steps`, and others hold rules as `algorithm`."""
+    own = getattr(algorithm, "steps", None)
+    inner = getattr(algorithm, "algorithm", None)
+    found = [each for each in (own, None if inner is None else _horizon(inner)) if isinstance(each, int)]
+    return min(found, default=None)
+
+
+def _instance(origin: Origin) -> dict[str, Any]:
+    """The shapes of one instance."""
+    found = {}
+    for name, text in origin.fields.items():
+        kind, _, shape = text.partition("[")
+        sizes = [int(each) for each in shape.rstrip("]").split(",") if each.strip()]
+        found[name] = np.zeros(sizes, kind)
+    return found

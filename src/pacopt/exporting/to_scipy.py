@@ -1,0 +1,214 @@
+"""What was learned as a method of `scipy.optimize.minimize`."""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+from scipy.optimize import OptimizeResult, OptimizeWarning
+
+from pacopt.engines.solution import acceptable
+from pacopt.engines.traced.precision import precision
+from pacopt.errors import ExportError
+from pacopt.exporting.machine import machine_for
+from pacopt.exporting.program import Program
+from pacopt.exporting.rule import Rule
+
+#: Takes whatever a result has, by name.
+RESULT: Any = OptimizeResult
+
+
+@dataclass(eq=False)
+class Counted:
+    """The loss and its gradient as functions of the host, counted, with what was evaluated last."""
+
+    fun: Callable[..., Any]
+    jac: Callable[..., Any]
+    args: tuple[Any, ...]
+    dtype: np.dtype[Any]
+    losses: int = 0
+    gradients: int = 0
+    last: tuple[np.ndarray, float] | None = None
+
+    def loss(self, x: np.ndarray) -> float:
+        """The loss at x; not evaluated twice in a row."""
+        if self.last is None or not np.array_equal(self.last[0], x):
+            self.losses += 1
+            value = np.asarray(self.fun(x.copy(), *self.args))
+            if value.size != 1:
+                raise _shape("fun", value.shape, "one number")
+            self.last = x, float(value.reshape(()))
+        return self.last[1]
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """The gradient at x."""
+        self.gradients += 1
+        value = np.asarray(self.jac(x.copy(), *self.args), dtype=self.dtype)
+        if value.shape != x.shape:
+            raise _shape("jac", value.shape, f"an array of the shape {list(x.shape)}")
+        return value
+
+
+def _shape(name: str, shape: tuple[int, ...], needed: str) -> ExportError:
+    return ExportError(f"{name} returns an array of the shape {list(shape)}.", f"It returns {needed}.", "", "")
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method for `scipy.optimize.minimize(fun, x0, jac=..., method=...)` that carries its certificate.
+
+    `claims` are the sentences that hold here, `certificate` is the hash of the certificate, and `steps` the number of
+    steps of a certified run.
+    """
+
+    rule: Rule
+    compiled: dict[int, list[list[Any]]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Trace it once, so that what cannot be exported is refused now; and say what it is."""
+        self._programs(self.rule.unknowns)
+        more = f"options={{'maxiter': m}} makes m steps instead of {self.steps}, which is not covered" + (
+            "; it has no numbers for more." if self.rule.horizon is not None else ", and says so."
+        )
+        words = self.rule.words("for scipy.optimize.minimize", safeguard=self.rule.judged_by_loss)
+        object.__setattr__(self, "__doc__", f"{words}\n\nThe loss and jac= are needed. {more}")
+
+    @property
+    def certificate(self) -> str:
+        """The hash of the certificate."""
+        return self.rule.identity
+
+    @property
+    def steps(self) -> int:
+        """How many steps a certified run has."""
+        return self.rule.steps
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The sentences that hold here."""
+        return self.rule.claims(safeguard=self.rule.judged_by_loss)
+
+    def __call__(
+        self,
+        fun: Callable[..., Any],
+        x0: Any,
+        args: tuple[Any, ...] = (),
+        *,
+        jac: Any = None,
+        bounds: Any = None,
+        constraints: Any = (),
+        callback: Any = None,
+        maxiter: int | None = None,
+        hess: Any = None,
+        hessp: Any = None,
+        **unknown: Any,
+    ) -> Any:
+        """Minimise from x0, with the safeguard; SciPy calls it."""
+        del hess, hessp  # no use for them, as SciPy's own methods that use gradients only
+        self._refuse(jac, bounds, constraints, unknown)
+        steps = self._checked_steps(maxiter)
+        dtype = self.rule.dtype
+        start = np.array(x0, dtype=dtype)
+        seen = Counted(fun, jac, args, dtype)
+        before = seen.loss(start)
+        begin, step, read = self._programs(start.size)
+        state, taken, stopped = self._run(begin, (start,), seen), 0, False
+        while taken < steps and not stopped:
+            state, taken = self._run(step, state, seen), taken + 1
+            if callback is not None:
+                stopped = _stops(callback, self._run(read, state, seen)[0], seen)
+        (x,) = self._run(read, state, seen)
+        after = seen.loss(x)
+        good = acceptable(after, before)
+        kept = good or not self.rule.judged_by_loss
+        message = f"{taken} steps were made" + ("." if good else ", and the run ended above its start.")
+        if stopped:
+            message = f"The callback stopped it after {taken} steps."
+        elif not good and not kept:
+            message += " The start is returned."
+        return RESULT(
+            x=x if kept else start,
+            fun=after if kept else before,
+            nit=taken,
+            nfev=seen.losses,
+            njev=seen.gradients,
+            success=good and not stopped,
+            status=0 if good and not stopped else 99 if stopped else 1,
+            message=message,
+            certificate=self.certificate,
+        )
+
+    def _programs(self, size: int) -> list[list[Any]]:
+        """For a start, a step and the point read: what leads to each point asked for, and then to the end."""
+        if size not in self.compiled:
+            with precision(self.rule.dtype):
+                machine = machine_for(self.rule, np.zeros(size, self.rule.dtype))
+                self.compiled[size] = [_stages(each) for each in (machine.begin, machine.step, machine.read)]
+        return self.compiled[size]
+
+    def _run(self, stages: list[Any], inputs: tuple[Any, ...], seen: Counted) -> tuple[Any, ...]:
+        given: list[Any] = []
+        for ask, stage in stages:
+            with precision(self.rule.dtype):
+                found = tuple(map(np.asarray, stage(*inputs, *given)))
+            if ask is None:
+                return found
+            given += [] if ask.value is None else [np.asarray(seen.loss(found[0]), self.rule.dtype)]
+            given += [] if ask.gradient is None else [seen.gradient(found[0])]
+        return ()
+
+    def _refuse(self, jac: Any, bounds: Any, constraints: Any, unknown: dict[str, Any]) -> None:
+        if not callable(jac):
+            raise ExportError(
+                f"jac is {jac!r}.",
+                "The gradient is needed: a function, or jac=True if fun returns both.",
+                "The certificate counts gradients, and differences would be others.",
+                "Pass jac=jax.grad(fun), or write it by hand.",
+            )
+        if bounds is not None or np.any(constraints):
+            raise ExportError(
+                "Bounds or constraints were given.",
+                "The rule was learned without any.",
+                "It would leave them.",
+                "Leave them out.",
+            )
+        if unknown:
+            warnings.warn(f"Unknown options: {', '.join(unknown)}; a run makes all its steps.", OptimizeWarning, 3)
+
+    def _checked_steps(self, maxiter: Any) -> int:
+        if maxiter is None or maxiter == self.steps:
+            return self.steps
+        if isinstance(maxiter, bool) or not isinstance(maxiter, int | np.integer) or maxiter < 0:
+            raise ExportError(f"maxiter is {maxiter!r}.", "It is a whole number.", "", "Leave it out.")
+        horizon = self.rule.horizon
+        if horizon is not None and maxiter > horizon:
+            raise ExportError(
+                f"maxiter is {maxiter}, and {type(self.rule.algorithm).__name__} has numbers for {horizon} steps.",
+                f"A certified run has {self.steps} steps.",
+                "What it should do after the last one was not learned.",
+                f"Leave maxiter out, or learn with steps={maxiter}.",
+            )
+        text = f"maxiter is {maxiter}, and the certificate speaks of {self.steps} steps: it does not cover this run."
+        warnings.warn(text, OptimizeWarning, 3)
+        return int(maxiter)
+
+
+def _stages(program: Program) -> list[Any]:
+    """What is asked for, with the compiled program that finds the point; at the end the outputs."""
+    asks = program.asks
+    return [(ask, jax.jit(program.until(number))) for number, ask in enumerate((*asks, None))]
+
+
+def _stops(callback: Any, x: np.ndarray, seen: Counted) -> bool:
+    """Whether a user's callback, of one of the two forms that SciPy knows, ends the run."""
+    try:
+        if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
+            callback(intermediate_result=RESULT(x=x.copy(), fun=seen.loss(x)))
+        else:
+            callback(x.copy())
+    except StopIteration:
+        return True
+    return False

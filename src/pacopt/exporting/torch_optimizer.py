@@ -1,0 +1,203 @@
+"""An optimizer for torch that runs what was learned, from plain values. Nothing here needs JAX."""
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pacopt.errors import ExportError, StorageError
+from pacopt.exporting.torch_operations import run
+from pacopt.support.arrays import load_npz, save_npz
+
+#: What a stored optimizer is called in its file, and which form it has.
+NAME, SCHEMA = "optimizer", 1
+
+
+class Stored(NamedTuple):
+    """Programs and what is certified of them as a JSON value, and the numbers that they use."""
+
+    about: Mapping[str, Any]
+    constants: Mapping[str, np.ndarray]
+
+
+def load_torch(path: str | os.PathLike[str]) -> Any:
+    """The class of optimizers that `learned.as_torch().save(path)` wrote; it needs torch, and no JAX."""
+    arrays = load_npz(path)
+    try:
+        about = json.loads(arrays.pop(NAME).tobytes().decode())
+        known = about.pop("schema") == SCHEMA
+    except (KeyError, ValueError) as error:
+        raise _foreign(path) from error
+    if not known:
+        raise _foreign(path)
+    return optimizer_class(Stored(about, arrays))
+
+
+def _foreign(path: str | os.PathLike[str]) -> StorageError:
+    return StorageError(
+        f"{os.fspath(path)} holds no optimizer of this version.",
+        "A file is needed that learned.as_torch().save(path) wrote.",
+        "",
+        "Export it again.",
+    )
+
+
+def optimizer_class(stored: Stored) -> Any:
+    """A subclass of `torch.optim.Optimizer` with these programs."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ExportError(
+            "torch cannot be imported.", "It runs what is exported to it.", "", "Install pacopt[torch]."
+        ) from error
+    about = stored.about
+    numbers = {name: torch.as_tensor(np.array(array)) for name, array in stored.constants.items()}
+
+    class LearnedOptimizer(torch.optim.Optimizer):
+        """Replaced by what is known of this one."""
+
+        __doc__ = about["words"] + "\n\n" + _use(about)
+        certificate: str = about["certificate"]
+        claims: tuple[str, ...] = tuple(about["claims"])
+        updates: int = about["updates"]
+
+        def __init__(self, params: Any) -> None:
+            super().__init__(params, {})
+            size = sum(each.numel() for each in self._parameters)
+            if size != about["unknowns"]:
+                raise ExportError(
+                    f"The parameters have {size} numbers.",
+                    f"The problem that it was learned for has {about['unknowns']}.",
+                    "The certificate speaks of that problem and of no other.",
+                    "Learn it for this one.",
+                )
+
+        @staticmethod
+        def save(path: str | os.PathLike[str]) -> None:
+            """Write it to a file that `pacopt.load_torch` reads: plain numbers and texts."""
+            text = json.dumps({**about, "schema": SCHEMA}, sort_keys=True)
+            save_npz(path, {**stored.constants, NAME: np.frombuffer(text.encode(), dtype=np.uint8)})
+
+        @torch.no_grad()  # type: ignore[untyped-decorator]
+        def step(self, closure: Any = None) -> Any:
+            """Use the gradient at the parameters, and move them to where the next one is wanted."""
+            memory = self._memory
+            _check_number(about, memory["taken"])
+            value = None
+            if closure is not None:
+                with torch.enable_grad():
+                    value = closure()
+            x, first = self._point(), memory["taken"] == 0
+            if first:
+                memory["start"] = x
+                memory["start_loss"] = None if value is None else _number(value)
+                if not any(about["asks"]["begin"]):
+                    memory["state"] = self._run("begin", [x])
+            answers = {name: self._answers(name, value) for name in ("begin", "step")}
+            if first and any(about["asks"]["begin"]):
+                memory["state"] = self._run("begin", [x, *answers["begin"]])
+            if not (first and about["asks"]["begin"][1]):
+                memory["state"] = self._run("step", [*self._state(), *answers["step"]])
+            memory["taken"] += 1
+            self._move(self._run("where", self._state())[0])
+            return value
+
+        def finish(self, closure: Any) -> float:
+            """End the run: move to the point that the certificate speaks of, with the safeguard; the loss there."""
+            memory = self._memory
+            if memory["taken"] == 0:
+                return _number(closure())
+            if memory["start_loss"] is None:
+                self._move(memory["start"])
+                memory["start_loss"] = _number(closure())
+            self._move(self._run("read", self._state())[0])
+            loss = _number(closure())
+            # A NaN is not finite, and would pass the second comparison turned around.
+            if about["safeguard"] and not (np.isfinite(loss) and loss <= memory["start_loss"]):
+                self._move(memory["start"])
+                return float(memory["start_loss"])
+            return loss
+
+        @property
+        def _parameters(self) -> list[Any]:
+            return [each for group in self.param_groups for each in group["params"]]
+
+        @property
+        def _memory(self) -> dict[str, Any]:
+            found: dict[str, Any] = self.state[self._parameters[0]]
+            found.setdefault("taken", 0)
+            return found
+
+        def _state(self) -> list[Any]:
+            kinds = [getattr(torch, each) for each in about["types"]]
+            return [each.to(kind) for each, kind in zip(self._memory["state"], kinds, strict=True)]
+
+        def _run(self, name: str, values: list[Any]) -> list[Any]:
+            device = self._parameters[0].device
+            for each, array in numbers.items():
+                numbers[each] = array.to(device)
+            with device:
+                return run(about["programs"][name], values, numbers)
+
+        def _point(self) -> Any:
+            flat = [each.detach().reshape(-1) for each in self._parameters]
+            return torch.cat(flat).to(getattr(torch, about["dtype"]))
+
+        @torch.no_grad()  # type: ignore[untyped-decorator]
+        def _move(self, x: Any) -> None:
+            parts = x.split([each.numel() for each in self._parameters])
+            for parameter, part in zip(self._parameters, parts, strict=True):
+                parameter.copy_(part.reshape(parameter.shape))
+
+        def _answers(self, name: str, value: Any) -> list[Any]:
+            asks, found = about["asks"][name], []
+            kind = getattr(torch, about["dtype"])
+            if asks[0]:
+                if value is None:
+                    raise ExportError(
+                        "step was called without a closure.",
+                        f"{about['algorithm']} uses the loss at the parameters.",
+                        "",
+                        "Call step(closure), where closure computes the loss, calls backward and returns the loss.",
+                    )
+                found.append(torch.as_tensor(value).detach().to(kind).reshape(()))
+            if asks[1]:
+                each = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._parameters]
+                found.append(torch.cat([part.reshape(-1) for part in each]).to(kind))
+            return found
+
+    return LearnedOptimizer
+
+
+def _number(loss: Any) -> float:
+    return float(loss.detach() if hasattr(loss, "detach") else loss)
+
+
+def _use(about: Mapping[str, Any]) -> str:
+    closure = "closure" if any(asks[0] for asks in about["asks"].values()) else ""
+    after = (
+        "A further step is refused: it has no numbers for it."
+        if about["last"] is not None
+        else "Further steps go on as before with a warning, and are not covered."
+    )
+    end = ", with the safeguard" if about["safeguard"] else ""
+    return (
+        f"A run is {about['updates']} calls of step({closure}), then finish(closure), which moves the parameters to "
+        f"the point that the certificate speaks of{end}. {after}"
+    )
+
+
+def _check_number(about: Mapping[str, Any], taken: int) -> None:
+    last, updates = about["last"], about["updates"]
+    if last is not None and taken >= last:
+        raise ExportError(
+            f"Step {taken + 1} is asked for, and {about['algorithm']} has numbers for {last}.",
+            f"A certified run has {updates}.",
+            "What it should do after the last one was not learned.",
+            "Call finish(closure), or learn it with more steps.",
+        )
+    if taken == updates:
+        warnings.warn(f"The certificate speaks of {updates} steps and does not cover what comes now.", stacklevel=3)
