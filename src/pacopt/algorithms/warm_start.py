@@ -133,7 +133,7 @@ class WarmStart(AbstractAlgorithm, AbstractInitialHyper):
         if self.dimension is None:
             return known
         unit = jnp.sqrt(jnp.mean(known**2))
-        return known + jnp.where(unit > 0, unit, 1.0) * hyper["start"]
+        return known + jnp.where(unit > 0, unit, 1.0) * jnp.asarray(hyper["start"])
 
 
 def numbers_in(reads: tuple[str, ...], instance: Instance, dtype: Any) -> Float[Array, " features"]:
@@ -152,7 +152,10 @@ def numbers_in(reads: tuple[str, ...], instance: Instance, dtype: Any) -> Float[
 
 def _check_weights(weights: Any, dimension: int | None, features: int | None) -> None:
     shape, kind = np.shape(weights), np.asarray(weights).dtype
-    wanted = (dimension or (shape or (0,))[0], shape[1] if features is None and len(shape) == 2 else (features or 0) + 1)
+    wanted = (
+        dimension or (shape or (0,))[0],
+        shape[1] if features is None and len(shape) == 2 else (features or 0) + 1,
+    )
     if len(shape) != 2 or min(shape) < 1 or shape[1] < 2 or kind.kind != "f" or shape != wanted:
         sizes = "" if dimension is None and features is None else f", with dimension={dimension}, features={features}"
         raise AlgorithmError(

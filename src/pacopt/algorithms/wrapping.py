@@ -32,9 +32,7 @@ def checked_number(outer: Any, name: str, value: Any, least: int) -> None:
         )
 
 
-def with_own(
-    outer: Any, inner: AbstractAlgorithm, own: Mapping[str, AbstractSpace]
-) -> dict[str, AbstractSpace | Tree]:
+def with_own(outer: Any, inner: AbstractAlgorithm, own: Mapping[str, AbstractSpace]) -> dict[str, AbstractSpace | Tree]:
     """The hyperparameters of both, by name; refuses names that both have."""
     for name in own.keys() & inner.hyperparameters.keys():
         raise AlgorithmError(

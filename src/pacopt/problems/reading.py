@@ -24,9 +24,7 @@ def fields_of_loss(problem: AbstractProblem, x: Point, instance: Instance) -> tu
     return tuple(name for name, read in zip(sorted(fields), used[-len(fields) :], strict=True) if read)
 
 
-def refuse_hidden(
-    reads: tuple[str, ...], reader: str, problem: AbstractProblem, x: Point, instance: Instance
-) -> None:
+def refuse_hidden(reads: tuple[str, ...], reader: str, problem: AbstractProblem, x: Point, instance: Instance) -> None:
     """Refuse fields that are not there, and those that the loss does not read."""
     kind = type(problem).__name__
     for name in reads:

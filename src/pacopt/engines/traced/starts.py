@@ -24,7 +24,7 @@ ENOUGH = 2000
 #: Steps of Newton's method after those of L-BFGS, at most, and the parts of a step that are tried.
 NEWTON, PARTS = 30, (1.0, 0.5, 0.1, 0.01)
 #: Curvatures below this part of the largest one count as this part; losses that differ by less than this are equal.
-FLAT, EQUAL = 1e-14, 1e-13
+FLAT, EQUAL, TINY = 1e-14, 1e-13, 1e-300
 #: Penalties that are tried, in units of the mean square of a number that is read; every fourth instance decides.
 PENALTIES = (1e-14, 1e-10, 1e-7, *np.geomspace(1e-5, 10.0, 13).tolist())
 HELD_OUT = 4
@@ -129,16 +129,16 @@ def _newton(loss: Any, x: Array) -> Array:
     """Newton's method with absolute curvatures, until neither the loss nor the gradient gets smaller."""
     gradient, parts = jax.grad(loss), jnp.asarray(PARTS)
 
-    def on(carry: tuple[Any, ...]) -> Array:
+    def on(carry: tuple[Array, Array, Array]) -> Array:
         return carry[1] & (carry[2] < NEWTON)
 
-    def go(carry: tuple[Any, ...]) -> tuple[Any, ...]:
+    def go(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         x, _, count = carry
         here, slope = loss(x), gradient(x)
         hessian = jax.lax.map(lambda along: jax.jvp(gradient, (x,), (along,))[1], jnp.eye(x.size))
         values, vectors = jnp.linalg.eigh(0.5 * (hessian + hessian.T))
         sizes = jnp.abs(values)
-        sizes = jnp.maximum(sizes, jnp.maximum(FLAT * sizes.max(), jnp.finfo(x.dtype).tiny))
+        sizes = jnp.maximum(sizes, jnp.maximum(FLAT * sizes.max(), TINY))
         ends = x - parts[:, None] * (vectors @ (vectors.T @ slope / sizes))
         losses = jax.vmap(loss)(ends)
         best = jnp.argmin(jnp.where(jnp.isfinite(losses), losses, jnp.inf))
