@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, Hyper
-from pacopt.algorithms.vectors import along, difference, dot, ratio, refuse_nonsmooth
+from pacopt.algorithms.vectors import along, difference, dot, norm, ratio, refuse_nonsmooth
 from pacopt.problems.base import Objective, Point
 
 
@@ -47,15 +47,14 @@ class ConjugateGradients(AbstractAlgorithm):
         """The start, its gradient, and minus that as the first direction."""
         refuse_nonsmooth(self, objective)
         value, gradient = objective.value_and_gradient(x)
-        length = jnp.sqrt(dot(gradient, gradient))
-        radius = jnp.maximum(jnp.sqrt(dot(x, x)), ratio(2 * jnp.abs(value), length))
+        radius = jnp.maximum(norm(x), ratio(2 * jnp.abs(value), norm(gradient)))
         down = jax.tree.map(lambda g: -g, gradient)
         return State(x, gradient, down, x, gradient, jnp.where(radius > 0, radius, jnp.ones_like(radius)))
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
         """One product with the Hessian; where the gradient or the curvature is zero, the point stays."""
         x, gradient, direction, start, start_gradient, radius = state
-        trial = ratio(radius, jnp.sqrt(dot(direction, direction)))
+        trial = ratio(radius, norm(direction))
         change = difference(objective.gradient(along(start, trial, direction)), start_gradient)
         square = dot(gradient, gradient)
         # change = trial * A d

@@ -16,6 +16,12 @@ def dot(a: Point, b: Point) -> Float[Array, ""]:
     return jnp.asarray(sum(jax.tree.leaves(products)))
 
 
+def norm(a: Point) -> Float[Array, ""]:
+    """The length of a point; where that is 0 its derivative is 0 too, so that runs from there can be trained."""
+    square = dot(a, a)
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
+
+
 def along(x: Point, length: Any, direction: Point) -> Point:
     """x + length * direction, in the types of x."""
     return jax.tree.map(lambda u, v: (u + length * v).astype(u.dtype), x, direction)

@@ -135,11 +135,12 @@ def _newton(loss: Any, x: Array) -> Array:
     def go(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         x, _, count = carry
         here, slope = loss(x), gradient(x)
-        hessian = jax.lax.map(lambda along: jax.jvp(gradient, (x,), (along,))[1], jnp.eye(x.size))
+        hessian = jax.hessian(loss)(x)
         values, vectors = jnp.linalg.eigh(0.5 * (hessian + hessian.T))
         sizes = jnp.abs(values)
         sizes = jnp.maximum(sizes, jnp.maximum(FLAT * sizes.max(), TINY))
-        ends = x - parts[:, None] * (vectors @ (vectors.T @ slope / sizes))
+        step = vectors @ (vectors.T @ slope / sizes)
+        ends = jax.vmap(lambda part: x - part * step)(parts)
         losses = jax.vmap(loss)(ends)
         best = jnp.argmin(jnp.where(jnp.isfinite(losses), losses, jnp.inf))
         slack = EQUAL * jnp.abs(here)
