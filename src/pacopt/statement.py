@@ -59,7 +59,7 @@ def begun_words(certificate: "Certificate") -> str:
     """Where runs begin, if that is not at the start of the problem."""
     fields = ", ".join(certificate.origin.start_reads)
     return (
-        f"Runs begin at a point computed from {fields} of the instance. The start that ratios are to, and that the "
+        f"Runs begin at a point computed from the instance ({fields}). The start that ratios are to, and that the "
         "safeguard returns, is that of the problem."
     )
 

@@ -235,11 +235,11 @@ def test_training_finds_a_start_that_is_better_than_none():
 def test_certificate_report_and_verification_name_the_fields_and_what_the_user_vouches_for(tmp_path):
     learned = learned_with(pacopt.WarmStart(CG, reads=("b",), weights=EXACT))
     text = str(learned.certificate)
-    assert "Runs begin at a point computed from b of the instance." in text
-    assert "- runs begin at a point computed from b, which the loss reads too (checked)" in text
+    assert "Runs begin at a point computed from the instance (b)." in text
+    assert "- runs begin at a point computed from fields of the instance that the loss reads too (b) (checked)" in text
     assert "arrays that the algorithm was made with (weights) come from no training instance (declared)" in text
     learned.save(tmp_path / "run")
-    assert "Runs begin at a point computed from b of the instance." in (tmp_path / "run" / "report.html").read_text()
+    assert "Runs begin at a point computed from the instance (b)." in (tmp_path / "run" / "report.html").read_text()
     assert pacopt.verify(tmp_path / "run", rerun=5).passed
 
 

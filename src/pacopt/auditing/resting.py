@@ -102,7 +102,10 @@ def _studied(study: dict[str, Any] | None, separate: bool) -> list[tuple[str, st
 def _algorithm(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the algorithm reads of an instance before it starts, and the arrays that it was made with."""
     texts = {
-        "start_reads": ("checked", "runs begin at a point computed from {}, which the loss reads too"),
+        "start_reads": (
+            "checked",
+            "runs begin at a point computed from fields of the instance that the loss reads too ({})",
+        ),
         "given_arrays": ("declared", "arrays that the algorithm was made with ({}) come from no training instance"),
     }
     found = {key: provenance.get(key) for key in texts}

@@ -85,7 +85,8 @@ def _of_algorithm(origin: Origin) -> list[Assumption]:
     """What the algorithm reads of an instance before it starts, and what it was made with."""
     entries = []
     if origin.start_reads:
-        text = f"runs begin at a point computed from {', '.join(origin.start_reads)}, which the loss reads too"
+        fields = ", ".join(origin.start_reads)
+        text = f"runs begin at a point computed from fields of the instance that the loss reads too ({fields})"
         entries.append(Assumption(text, Status.CHECKED))
     if origin.given_arrays:
         text = (
