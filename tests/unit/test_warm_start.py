@@ -122,7 +122,7 @@ def test_fields_that_only_the_minimum_or_the_start_reads_are_refused(name):
 
 def test_unknown_fields_are_refused_with_the_nearest_name():
     warm = pacopt.WarmStart(CG, reads=("bb",), weights=EXACT)
-    with pytest.raises(AlgorithmError, match=r"reads the field 'bb'.*Did you mean 'b'\?"):
+    with pytest.raises(AlgorithmError, match=r"reads the field 'bb'.*did you mean 'b'\?"):
         ratios(warm, {})
 
 

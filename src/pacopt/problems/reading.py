@@ -33,7 +33,7 @@ def refuse_hidden(reads: tuple[str, ...], reader: str, problem: AbstractProblem,
                 f"{reader} reads the field {name!r} of an instance of {kind}.",
                 f"An instance has {', '.join(map(repr, sorted(instance)))}.",
                 "",
-                suggest(name, instance).capitalize(),
+                f"For {name!r}: {suggest(name, instance)}",
             )
     known = fields_of_loss(problem, x, instance)
     for name in reads:
