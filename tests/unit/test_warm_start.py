@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import pacopt
+from pacopt.auditing.resting import _algorithm
 from pacopt.engines.description import described, restored, stored
 from pacopt.engines.traced.provenance import given_arrays, start_reads
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProximable
 from pacopt.problems.reading import fields_of_loss
-from pacopt.provenance import Code
+from pacopt.provenance import Code, Origin
 
 LAW = pacopt.FixedCurvature.draw(seed=0, n=6)
 PARTS = pacopt.split(LAW.sample(140, seed=1), prior=60, train=60, test=20, seed=0)
@@ -247,6 +248,13 @@ def test_without_a_start_or_arrays_of_its_own_nothing_is_said_of_them():
     text = str(learned_with(CG).certificate)
     assert "Runs begin" not in text
     assert "arrays that the algorithm" not in text
+
+
+@pytest.mark.parametrize("note", ["b", {"b": 1}, [1], 3])
+def test_a_note_of_somebodys_own_under_the_same_name_is_not_read(note):
+    notes = {"start_reads": note, "given_arrays": note}
+    assert Origin.of(notes).start_reads == Origin.of(notes).given_arrays == ()
+    assert _algorithm(notes) == []
 
 
 def test_what_is_read_and_given_is_found_in_algorithms_inside_of_others():
