@@ -26,6 +26,7 @@ from .algorithms import Preconditioned as Preconditioned
 from .algorithms import QuasiNewtonRule as QuasiNewtonRule
 from .algorithms import ScalarRule as ScalarRule
 from .algorithms import Schedule as Schedule
+from .algorithms import WarmStart as WarmStart
 from .assumptions import Assumption as Assumption
 from .auditing import audit as audit
 from .bounds import AbstractBound as AbstractBound
@@ -56,6 +57,7 @@ from .engines.traced.nesting import nested as nested
 from .engines.traced.preconditioners import diagonal_scaling as diagonal_scaling
 from .engines.traced.preconditioners import layer_scaling as layer_scaling
 from .engines.traced.preconditioners import whitening as whitening
+from .engines.traced.starts import fitted_start as fitted_start
 from .engines.traced.tabulation import Tabulation as Tabulation
 from .engines.work import Tile as Tile
 from .errors import PacoptError as PacoptError

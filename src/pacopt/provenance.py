@@ -115,6 +115,8 @@ class Origin:
     criterion: str | None = None
     predicate: str | None = None
     known_minimum: bool = False
+    start_reads: tuple[str, ...] = ()  # the fields that a start other than the problem's is computed from
+    given_arrays: tuple[str, ...] = ()  # arrays that the algorithm was made with, and that are not learned
     fields: Mapping[str, str] = field(default_factory=dict)
     instances: str | None = None
     split: SplitOrigin | None = None
@@ -169,6 +171,12 @@ def _texts(value: Any) -> dict[str, str]:
     return {_text(name): _text(each) for name, each in value.items()}
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return tuple(map(_text, value))
+
+
 def _failed(value: Any) -> dict[str, int]:
     counts = {
         _text(name): sum(_count(each) for each in about.get("failures", {}).values()) for name, about in value.items()
@@ -188,6 +196,8 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "criterion": ("criterion", _text),
     "predicate": ("success", _text),
     "known_minimum": ("known_minimum", _truth),
+    "start_reads": ("start_reads", _names),
+    "given_arrays": ("given_arrays", _names),
     "fields": ("fields", _texts),
     "instances": ("instances", _text),
     "split": ("split", SplitOrigin.of),

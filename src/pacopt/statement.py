@@ -55,6 +55,15 @@ def new_words(certificate: "Certificate") -> str:
     return f"a new instance from the same distribution{seed}"
 
 
+def begun_words(certificate: "Certificate") -> str:
+    """Where runs begin, if that is not at the start of the problem."""
+    fields = ", ".join(certificate.origin.start_reads)
+    return (
+        f"Runs begin at a point computed from the instance ({fields}). The start that ratios are to, and that the "
+        "safeguard returns, is that of the problem."
+    )
+
+
 def _safeguarded(c: "Certificate") -> bool:
     """Whether the safeguard is said before a sentence speaks of it as known."""
     known = [claim.safeguards for claim in c.design.claims if is_ours(claim) and claim.safeguards is not None]
@@ -73,6 +82,8 @@ def certificate_text(certificate: "Certificate") -> str:
     ]
     if c.origin.known_minimum:
         lines.append("Loss means here the loss above the minimum that the problem states for the instance.")
+    if c.origin.start_reads:
+        lines.append(begun_words(c))
     if c.required and c.attained:
         lines.append(f"Chosen among those that are certified with {_asked(c)}.")
     if c.earlier:

@@ -8,6 +8,7 @@ import pytest
 import pacopt
 from pacopt.engines.description import described, restored, stored
 from pacopt.errors import AlgorithmError
+from pacopt.priors.trials import Trials
 from pacopt.problems.base import Objective
 from pacopt.provenance import Code
 
@@ -92,9 +93,9 @@ def test_every_method_that_rotation_does_not_change_depends_on_the_metric_alone(
     M = RNG.normal(size=(4, 4)) + 2 * np.eye(4)
     Q = np.linalg.qr(RNG.normal(size=(4, 4)))[0]
     candidate = {} if not algorithm.hyperparameters else jax.tree.map(lambda a: a[None], algorithm.initial(0))
-    one, other = (losses(pacopt.Preconditioned(algorithm, each), candidate) for each in (M, M @ Q))
-    np.testing.assert_allclose(one, other, rtol=1e-7)
-    assert np.abs(one / losses(algorithm, candidate) - 1).max() > 1e-3
+    here, there = (losses(pacopt.Preconditioned(algorithm, each), candidate) for each in (M, M @ Q))
+    np.testing.assert_allclose(here, there, rtol=1e-7)
+    assert np.abs(here / losses(algorithm, candidate) - 1).max() > 1e-3
 
 
 def test_the_metric_of_the_identity_changes_nothing():
@@ -204,3 +205,103 @@ def test_a_problem_with_a_proximal_map_is_refused():
         losses(pacopt.Preconditioned(pacopt.LBFGS(), np.ones(4)), {}, problem=Sparse())
     with pytest.raises(AlgorithmError, match="proximal map"):
         pacopt.whitening(Sparse(), SPLIT)
+
+
+TRAINED = ({}, {"rank": 0}, {"rank": 2})
+
+
+def one(algorithm, seed=0):
+    """Where training starts, as a table of one candidate."""
+    return jax.tree.map(lambda array: np.asarray(array)[None], algorithm.initial(seed))
+
+
+@pytest.mark.parametrize("rank", TRAINED)
+@pytest.mark.parametrize("metric", [None, RNG.uniform(0.5, 2.0, 4), RNG.normal(size=(4, 4))])
+def test_a_metric_that_is_trained_is_at_first_the_one_that_was_given(rank, metric):
+    trained = pacopt.Preconditioned(pacopt.HeavyBall(), metric, dimension=4, **rank)
+    fixed = pacopt.HeavyBall() if metric is None else pacopt.Preconditioned(pacopt.HeavyBall(), metric)
+    numbers = {"step_size": np.array([0.003]), "momentum": np.array([0.6])}
+    np.testing.assert_allclose(losses(trained, one(trained) | numbers), losses(fixed, numbers), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rank", TRAINED)
+@pytest.mark.parametrize("metric", [None, RNG.uniform(0.5, 2.0, 4), RNG.normal(size=(4, 4))])
+def test_what_is_trained_is_multiplied_by_the_metric(rank, metric):
+    trained = pacopt.Preconditioned(pacopt.GradientDescent(), metric, dimension=4, **rank)
+    rng = np.random.default_rng(5)
+    shapes = {name: space.shape for name, space in trained.hyperparameters.items() if space.shape}
+    C = {name: rng.uniform(0.5, 1.5, size=shape) for name, shape in shapes.items()}
+    matrix = C["matrix"] if "matrix" in C else np.diag(C["scale"])
+    if "left" in C:
+        matrix = matrix + C["left"] @ C["right"].T
+    M = np.eye(4) if metric is None else metric if metric.ndim == 2 else np.diag(metric)
+    fixed = pacopt.Preconditioned(pacopt.GradientDescent(), M @ matrix)
+    step = {"step_size": np.array([1e-4])}
+    found = losses(trained, step | {name: array[None] for name, array in C.items()})
+    np.testing.assert_allclose(found, losses(fixed, step), rtol=1e-10)
+
+
+@pytest.mark.parametrize("rank", TRAINED)
+def test_a_trained_metric_ends_far_below_every_step_size_without_one(rank):
+    split = parts(quadratics(90, HESSIAN))
+    engine = pacopt.Traced(Layers(), pacopt.Preconditioned(pacopt.GradientDescent(), dimension=4, **rank), 3)
+    trials = Trials(engine.table, split.prior, engine.space, train=30, seed=0, steps=3, trains=engine.training)
+    measure = pacopt.priors.Train(updates=300, batch=8, restarts=1, candidates=4, rate=0.05)(trials)
+    found = {name: values[:1] for name, values in measure.support.items()}
+    assert all(np.any(found[name] != array) for name, array in one(engine.algorithm).items())
+    steps = {"step_size": np.geomspace(1e-4, 1.0, 60)}
+    plain = pacopt.tabulate(Layers(), pacopt.GradientDescent(), steps, split.test, steps=3)
+    assert engine.table(found, split.test).safeguarded().mean() < 0.5 * plain.safeguarded().mean(axis=1).min()
+
+
+def test_another_seed_is_another_start_of_a_metric_of_low_rank():
+    algorithm = pacopt.Preconditioned(pacopt.GradientDescent(), dimension=4, rank=1)
+    assert np.any(algorithm.initial(0)["left"] != algorithm.initial(1)["left"])
+    np.testing.assert_array_equal(algorithm.initial(3)["left"], algorithm.initial(3)["left"])
+
+
+@pytest.mark.parametrize("rank", TRAINED)
+def test_a_trained_metric_is_stored_and_is_an_algorithm_like_any_other(rank):
+    algorithm = pacopt.Preconditioned(pacopt.GradientDescent(), np.ones(4), dimension=4, **rank)
+    pacopt.testing.check_algorithm(algorithm, Layers(), quadratics(20, HESSIAN))
+    description, arrays = stored(algorithm, "algorithm")
+    before = Code.of(described(algorithm))
+    again = restored(json.loads(json.dumps(description)), arrays, "algorithm", pacopt.AbstractAlgorithm, before)
+    assert (again.dimension, again.rank) == (4, algorithm.rank)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "neither a metric nor a dimension"),
+        ({"dimension": 0}, "dimension of Preconditioned is 0"),
+        ({"dimension": 4.0}, "dimension of Preconditioned is 4.0"),
+        ({"dimension": 4, "rank": -1}, "rank of Preconditioned is -1"),
+        ({"dimension": 4, "rank": 4}, "below the number of unknowns"),
+        ({"metric": np.ones(4), "rank": 2}, "one that is trained"),
+        ({"metric": np.ones(4), "dimension": 5}, "the metric is for 4 unknowns"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(given, message):
+    with pytest.raises(AlgorithmError, match=message):
+        pacopt.Preconditioned(pacopt.HeavyBall(), **given)
+
+
+def test_a_dimension_that_is_not_that_of_the_points_is_refused():
+    algorithm = pacopt.Preconditioned(pacopt.GradientDescent(), dimension=3)
+    with pytest.raises(AlgorithmError, match=r"4 unknowns, and the metric is for 3.*dimension=4"):
+        losses(algorithm, one(algorithm))
+
+
+def test_a_trained_metric_around_a_trained_metric_is_refused():
+    inner = pacopt.Preconditioned(pacopt.GradientDescent(), dimension=4)
+    with pytest.raises(AlgorithmError, match="both have a hyperparameter 'matrix'"):
+        pacopt.Preconditioned(inner, dimension=4)
+
+
+def test_the_certificate_says_that_the_metric_is_vouched_for():
+    metric = pacopt.whitening(Layers(), SPLIT)
+    split = parts(quadratics(60, HESSIAN))
+    learned = pacopt.learn(Layers(), pacopt.Preconditioned(pacopt.LBFGS(), metric), split, steps=3, progress=False)
+    line = "arrays that the algorithm was made with (metric) come from no training instance (declared)"
+    assert line in str(learned.certificate)

@@ -23,6 +23,7 @@ from pacopt.algorithms.preconditioned import Preconditioned
 from pacopt.algorithms.quasi_newton_rule import QuasiNewtonRule
 from pacopt.algorithms.scalar_rule import ScalarRule
 from pacopt.algorithms.schedule import Schedule
+from pacopt.algorithms.warm_start import WarmStart
 
 __all__ = [
     "FISTA",
@@ -46,4 +47,5 @@ __all__ = [
     "QuasiNewtonRule",
     "ScalarRule",
     "Schedule",
+    "WarmStart",
 ]

@@ -60,6 +60,7 @@ def ledger_of(
         entries.append(DETERMINISTIC if origin.steps is not None else REPEATABLE)
     if origin.known_minimum:
         entries.append(MINIMUM)
+    entries += _of_algorithm(origin)
     if separate_draws:
         entries.append(SEPARATE_DRAWS)
     elif origin.split is not None:
@@ -78,6 +79,21 @@ def ledger_of(
     if earlier:
         entries.append(Assumption(after_earlier(earlier, separate_draws=separate_draws), Status.DECLARED))
     return tuple(dict.fromkeys(entries))
+
+
+def _of_algorithm(origin: Origin) -> list[Assumption]:
+    """What the algorithm reads of an instance before it starts, and what it was made with."""
+    entries = []
+    if origin.start_reads:
+        fields = ", ".join(origin.start_reads)
+        text = f"runs begin at a point computed from fields of the instance that the loss reads too ({fields})"
+        entries.append(Assumption(text, Status.CHECKED))
+    if origin.given_arrays:
+        text = (
+            f"arrays that the algorithm was made with ({', '.join(origin.given_arrays)}) come from no training instance"
+        )
+        entries.append(Assumption(text, Status.DECLARED))
+    return entries
 
 
 def _recorded(study: StudyOrigin, separate_draws: bool) -> tuple[Assumption, ...]:

@@ -217,6 +217,8 @@ def _made(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: ty
     own = {key.removeprefix(f"{prefix}."): array for key, array in arrays.items() if key.startswith(f"{prefix}.")}
     fields = {**description["fields"], **{key: array for key, array in own.items() if "." not in key}}
     for field, content in fields.items():
+        if isinstance(content, list):  # JSON has no tuples
+            fields[field] = tuple(content)
         if isinstance(content, dict) and "class" in content:
             known = renamed(content)
             fields[field] = _made(content, arrays, f"{prefix}.{field}", base) if known is None else known
@@ -233,6 +235,8 @@ def _made(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: ty
 
 
 def _plain(content: Any) -> bool:
+    if isinstance(content, tuple):
+        return all(_plain(each) and not isinstance(each, tuple) for each in content)
     if isinstance(content, float):
         return math.isfinite(content)
     return content is None or isinstance(content, bool | int | str)

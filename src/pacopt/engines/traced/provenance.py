@@ -7,6 +7,8 @@ import jax
 import numpy as np
 
 from pacopt._version import __version__
+from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.algorithms.warm_start import WarmStart
 from pacopt.engines.description import candidates_hash, criterion, described, hashed, predicate_hash
 from pacopt.engines.traced.cell import Cell
 from pacopt.engines.traced.metrics import metric_of
@@ -34,6 +36,11 @@ def provenance(
         "success": predicate_hash(cell.predicate),
         "versions": {"jax": jax.__version__, "numpy": np.__version__, "pacopt": __version__},
     }
+    reads, given = start_reads(cell.algorithm), given_arrays(cell.algorithm)
+    if reads:
+        about["start_reads"] = list(reads)
+    if given:
+        about["given_arrays"] = list(given)
     if cell.targets:
         about["targets"] = list(cell.targets)
     if metric is not None:
@@ -43,3 +50,20 @@ def provenance(
     if cell.random:
         about["seeds"] = {"hash": hashed(seeds.tobytes()), "replicates": len(seeds) // len(instances)}
     return about
+
+
+def start_reads(algorithm: AbstractAlgorithm) -> tuple[str, ...]:
+    """The fields of an instance that its start is computed from, also by an algorithm in it."""
+    own = algorithm.reads if isinstance(algorithm, WarmStart) else ()
+    inside = (each for each in vars(algorithm).values() if isinstance(each, AbstractAlgorithm))
+    return tuple(dict.fromkeys((*own, *(name for each in inside for name in start_reads(each)))))
+
+
+def given_arrays(algorithm: AbstractAlgorithm) -> tuple[str, ...]:
+    """The arrays that it was made with, by the names of its fields."""
+    leaves = jax.tree_util.tree_leaves_with_path(algorithm)
+    return tuple(
+        jax.tree_util.keystr(path, simple=True, separator=".")
+        for path, leaf in leaves
+        if isinstance(leaf, np.ndarray | jax.Array)
+    )

@@ -11,7 +11,7 @@ from pacopt.claims import AbstractClaim, Subject
 from pacopt.report.sections.measured import beside
 from pacopt.report.source import Reported
 from pacopt.report.words import certified, estimate, explained, is_ratio, level_percent, noun
-from pacopt.statement import new_words, not_the_first, shortfall, subject_of, training_words
+from pacopt.statement import begun_words, new_words, not_the_first, shortfall, subject_of, training_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,8 @@ def _sentence(c: Certificate, subject: Subject) -> Markup:
     parts = [lead, *(_stressed(c, claim, subject) for claim in c.design.spoken)]
     if c.origin.known_minimum:
         parts.append(Markup("Loss means the loss above the minimum that the problem states."))
+    if c.origin.start_reads:
+        parts.append(Markup("{}").format(begun_words(c)))
     return Markup(" ").join(parts)
 
 

@@ -1,0 +1,47 @@
+"""Which fields of an instance a loss reads."""
+
+from typing import Any
+
+import jax
+from jax.interpreters import partial_eval
+
+from pacopt.errors import AlgorithmError, suggest
+from pacopt.problems.base import AbstractProblem, Instance, Point
+
+
+def fields_of_loss(problem: AbstractProblem, x: Point, instance: Instance) -> tuple[str, ...]:
+    """The names of the fields that the loss at a point depends on, found by tracing it.
+
+    What only `start`, `minimum` or `metric` read is not among them.
+    """
+    fields = {name: jax.numpy.asarray(value) for name, value in instance.items()}
+
+    def loss(point: Point, fields: Any) -> Any:
+        return problem.loss(point, fields)
+
+    traced = jax.make_jaxpr(loss)(x, fields).jaxpr
+    _, used = partial_eval.dce_jaxpr(traced, [True] * len(traced.outvars))
+    return tuple(name for name, read in zip(sorted(fields), used[-len(fields) :], strict=True) if read)
+
+
+def refuse_hidden(reads: tuple[str, ...], reader: str, problem: AbstractProblem, x: Point, instance: Instance) -> None:
+    """Refuse fields that are not there, and those that the loss does not read."""
+    kind = type(problem).__name__
+    for name in reads:
+        if name not in instance:
+            raise AlgorithmError(
+                f"{reader} reads the field {name!r} of an instance of {kind}.",
+                f"An instance has {', '.join(map(repr, sorted(instance)))}.",
+                "",
+                f"For {name!r}: {suggest(name, instance)}",
+            )
+    known = fields_of_loss(problem, x, instance)
+    for name in reads:
+        if name not in known:
+            raise AlgorithmError(
+                f"{reader} reads the field {name!r}, and the loss of {kind} does not.",
+                f"It reads fields that the loss reads: {', '.join(map(repr, known)) or 'there are none'}.",
+                "Any other may hold what is known only once an instance is solved, as its minimum, and would not be "
+                "there in use.",
+                "Leave it out.",
+            )
