@@ -111,7 +111,7 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
     """
 
     steps: int = eqx.field(static=True, converter=size("steps"))
-    memory: int = eqx.field(static=True, converter=size("memory"), default=3)
+    memory: int = eqx.field(static=True, converter=size("memory"), default=10)
     width: int = eqx.field(static=True, converter=size("width"), default=16)
 
     @property
@@ -242,7 +242,7 @@ def _corrected(directions: Directions, g: Float[Array, " n"]) -> tuple[Array, Ar
         part = weight * jnp.sum(p * r)
         return (r - part * q, way - part * p), None
 
-    (r, way), _ = jax.lax.scan(off, (g, jnp.zeros_like(g)), directions)
+    (r, way), _ = jax.lax.scan(off, (g, jnp.zeros_like(g)), directions, unroll=True)
     return r, way, r - g
 
 
@@ -253,7 +253,7 @@ def _conjugate(directions: Directions, r: Float[Array, " n"]) -> Float[Array, " 
         p, q, weight = row
         return d - weight * jnp.sum(q * d) * p, None
 
-    return jax.lax.scan(off, r, directions)[0]
+    return jax.lax.scan(off, r, directions, unroll=True)[0]
 
 
 def _mean(curvatures: Float[Array, " recent"]) -> Float[Array, ""]:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,25 @@ def short(value: Any) -> str:
 
 
 def named(hyper: Mapping[str, Any], write: Any = short) -> str:
-    """Hyperparameters in a line."""
-    return ", ".join(f"{name} = {write(value)}" for name, value in hyper.items()) or "no hyperparameters"
+    """Hyperparameters in a line; several arrays by how many numbers they have, and one hash of all their marks.
+
+    >>> named({"first": 0.5, "one": np.ones((2, 3)), "two": np.ones(4)})
+    'first = 0.5 and 10 numbers in 2 arrays, #e31e0db7'
+    """
+    arrays = {name: value if is_mark(value) else mark(value) for name, value in hyper.items() if _is_array(value)}
+    if len(arrays) < 2:
+        return ", ".join(f"{name} = {write(value)}" for name, value in hyper.items()) or "no hyperparameters"
+    numbers = sum(_size(each) for each in arrays.values())
+    content = hashlib.blake2b("\n".join(f"{n}={m}" for n, m in sorted(arrays.items())).encode(), digest_size=16)
+    others = ", ".join(f"{name} = {write(value)}" for name, value in hyper.items() if name not in arrays)
+    told = f"{numbers} numbers in {len(arrays)} arrays, #{content.hexdigest()[:SHOWN]}"
+    return f"{others} and {told}" if others else told
+
+
+def _size(text: str) -> int:
+    """How many numbers the array has that a mark stands for."""
+    shape = text.partition("[")[2].partition("]")[0]
+    return prod(int(each) for each in shape.split(",") if each.strip())
 
 
 def is_mark(value: Any) -> bool:

@@ -40,13 +40,19 @@ def measured_of(source: Reported) -> Measured | None:
     if comparison is None:
         return None
     lines = tuple(
-        Line(row.name, _row_name(row, comparison), tuple(_cells(row, comparison).values()))
+        Line(
+            row.name if row.name in ("learned", "standard") else "", _row_name(row, comparison), _texts(row, comparison)
+        )
         for row in comparison.rows
         if row.name != "prior median"
     )
     header, note = tuple(_cells(comparison.rows[0], comparison)), comparison.note.replace(" %", PERCENT)
     place = f"{comparison.instances} test {comparison.noun}"
     return Measured(against_standard(comparison), header, lines, f"Measured on {place}, not certified. {note}")
+
+
+def _texts(row: Row, comparison: Comparison) -> tuple[str, ...]:
+    return tuple(_cells(row, comparison).values())
 
 
 def _cells(row: Row, comparison: Comparison) -> dict[str, str]:
@@ -71,21 +77,21 @@ def _chance(row: Row) -> str:
 
 
 def against_standard(comparison: Comparison) -> str:
-    """Learned against standard on the test split in a few words: a number only where the instances can tell it."""
-    if standard_row(comparison) is None:
+    """Learned against the textbook, or the first baseline, in a few words: a number only where instances tell it."""
+    rivals = [row.name for row in comparison.rows if row.name not in ("learned", "prior median")]
+    if not rivals:
         return f"a mean {comparison.averaged} of {between(comparison['learned'].interval)} (95{PERCENT} interval)"
-    factor, mean = comparison.factor("learned", "standard"), f"mean {comparison.averaged}"
+    rival = "standard" if "standard" in rivals else rivals[0]
+    whose = comparison.of_the_usual if rival == "standard" else f"{rival}'s"
+    factor, mean = comparison.factor("learned", rival), f"mean {comparison.averaged}"
     if not factor.sure:
-        return f"no difference from {comparison.of_the_usual} {mean} that {comparison.instances} instances can show"
+        return f"no difference from {whose} {mean} that {comparison.instances} instances can show"
     word = "lower" if factor.low > 1 else "higher"
     if word == "higher":
-        factor = comparison.factor("standard", "learned")
+        factor = comparison.factor(rival, "learned")
     if factor.high <= NARROW * factor.low:
-        return f"{times(factor)} {word} {mean} than {comparison.of_the_usual} (95{PERCENT} interval)"
-    return (
-        f"a {word} {mean} than {comparison.of_the_usual}; by how much, {comparison.instances} instances do not tell "
-        f"({times(factor)})"
-    )
+        return f"{times(factor)} {word} {mean} than {whose} (95{PERCENT} interval)"
+    return f"a {word} {mean} than {whose}; by how much, {comparison.instances} instances do not tell ({times(factor)})"
 
 
 def beside(certificate: Certificate, comparison: Comparison | None, table: LossTable) -> str:
@@ -120,10 +126,11 @@ def _means(shown: str, mean: float, comparison: Comparison, standard: Row | None
     """The certified mean ratio beside those that were measured."""
     if standard is None:
         learned = comparison["learned"]
+        alone = {row.name for row in comparison.rows} <= {"learned", "prior median"}
+        nothing = f" There are no {comparison.usual.removesuffix('s')} hyperparameters to compare with."
         return (
             f"The certified mean is {shown}; measured on the test split was {estimate(learned.mean)} (95{PERCENT} "
-            f"interval {between(learned.interval)}). There are no {comparison.usual.removesuffix('s')} "
-            "hyperparameters to compare with."
+            f"interval {between(learned.interval)}).{nothing if alone else ''}"
         )
     interval = f"{between(standard.interval)} on the test split (95{PERCENT} interval)"
     if mean < standard.interval[0]:
