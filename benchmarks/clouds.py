@@ -49,9 +49,9 @@ def chain(training, state, amount, count, *, scaled):
 
 def ways(training, course, seed):
     """Lists of candidates, by how they were made."""
-    best = course.legs[course.whole[0]].state
+    best = course.whole[0].state
     rng = np.random.default_rng(seed)
-    snapshots = [training.averaged(course.legs[k].state) for k in course.whole]
+    snapshots = [training.averaged(leg.state) for leg in course.whole]
     amounts = np.geomspace(1e-3, 3e-2, MADE)
     plain = [training.values(noisy(best, amount, rng, scaled=False)) for amount in amounts]
     shaken = [training.shaken(best, float(amount), seed + k) for k, amount in enumerate(amounts)]

@@ -29,6 +29,7 @@ def moving(rule):
 
 
 SCALAR, QUASI = pacopt.ScalarRule(steps=STEPS, width=5), pacopt.QuasiNewtonRule(steps=STEPS, width=5)
+CONJUGATE = pacopt.ConjugateRule(steps=STEPS, memory=3, width=5)
 PAIRS = pacopt.QuasiNewtonRule(steps=STEPS, width=5, memory=3)
 SCHEDULE = pacopt.Schedule(pacopt.HeavyBall(), steps=STEPS, start=CONSTANT)
 METRIC = np.linspace(0.5, 2.0, N) / np.sqrt(CURVATURE[1])
@@ -52,6 +53,7 @@ QUICK = {
 LONG = {
     "LBFGS": (pacopt.LBFGS(memory=3), {}),
     "NonlinearConjugateGradients": (pacopt.NonlinearConjugateGradients(), {}),
+    "ConjugateRule": (CONJUGATE, moving(CONJUGATE)),
     "QuasiNewtonRule": (QUASI, moving(QUASI)),
     "QuasiNewtonRule with pairs": (PAIRS, moving(PAIRS)),
     "Preconditioned LBFGS": (pacopt.Preconditioned(pacopt.LBFGS(memory=3), METRIC), {}),

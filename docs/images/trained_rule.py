@@ -53,7 +53,8 @@ def losses(axes, learned):
         axes.text(last + 1.6, place, label, color=colour, va="center", weight=bold, clip_on=False)
     deployed = learned.certificate.deployed
     certified = (
-        f"certified with {100 * learned.certificate.confidence:g} % confidence:\n"
+        f"certified from {learned.certificate.instances:,} more, with {100 * learned.certificate.confidence:g} % "
+        "confidence:\n"
         f"the rule's mean is at most {up(deployed.risk, 3)},\n"
         f"at least {down(deployed.gain, 3)} times lower than that of L-BFGS,\n"
         f"and it ends lower on at least {down(100 * deployed.win, 3)} % of instances"
@@ -74,7 +75,7 @@ def decided(axes, learned, number, title):
     axes.plot(steps, usual, color=textbook, linewidth=1.5, linestyle=(0, (5, 3)))
     axes.set(xlim=(0, steps[-1]), ylim=(0, None))
     axes.set_title(title, fontsize=10, loc="left")
-    return usual[-1]
+    return usual[len(steps) // 2]
 
 
 def _dimension(learned):
@@ -92,7 +93,7 @@ def main(run=None):
     constant = decided(above, learned, 0, "The rule's step size times curvature")
     above.tick_params(labelbottom=False)
     colour = LOOKS["textbook heavy-ball"][0]
-    above.text(1, constant + 0.2, f"textbook: {constant:.3g}", color=colour, va="bottom")
+    above.text(1, constant - 0.2, f"textbook: {constant:.3g}", color=colour, va="top")
     constant = decided(below, learned, 1, "The rule's momentum; median, 10-90 %")
     below.text(1, constant + 0.03, f"textbook: {constant:.3g}", color=colour, va="bottom")
     below.set(xlabel="gradients", ylim=(0, 1.2), yticks=(0, 0.5, 1))

@@ -98,7 +98,7 @@ def test_a_step_is_one_gradient_and_the_table_of_the_docs_says_what_the_start_ta
     np.testing.assert_array_equal(np.diff(counts), 1)
 
 
-@pytest.mark.parametrize(("n", "start"), [(200, 1.0), (1000, 0.0)])
+@pytest.mark.parametrize(("n", "start"), [(200, 1.0), pytest.param(1000, 0.0, marks=pytest.mark.slow)])
 def test_conjugate_gradients_are_those_of_the_textbook_though_they_see_gradients_only(n, start):
     instance = dense(n, start=start)
     ours = losses_of(instance, path(ConjugateGradients(), Dense(), instance, 50))

@@ -314,6 +314,11 @@ class Noisy(pacopt.AbstractStochasticAlgorithm):
         return x
 
 
+def begun_elsewhere():
+    """From a start that depends on the instance."""
+    return pacopt.WarmStart(pacopt.GradientDescent(), reads=("b",), weights=np.zeros((exported.N, exported.N + 1)))
+
+
 def running(problem=LAW.problem, algorithm=None, **others):
     """What was learned, as if by this engine."""
     return replace(learned(), engine=pacopt.Traced(problem, algorithm or pacopt.HeavyBall(), STEPS, **others))
@@ -345,6 +350,7 @@ def test_what_has_no_place_elsewhere_is_refused(name, export):
         (Elsewhere, "is not the start", [transformation_of]),
         (Looping, "within a scan|within a while", [transformation_of, Method]),
         (Reading, "reads 'b' of the instance", [transformation_of, Method]),
+        (begun_elsewhere, "of the instance", [transformation_of, Method]),
     ],
 )
 def test_an_algorithm_that_a_host_cannot_follow_is_refused(kind, words, hosts):

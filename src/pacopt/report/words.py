@@ -13,7 +13,7 @@ from pacopt.comparison import Comparison, Row
 from pacopt.design import Design
 from pacopt.scores import Ratio
 from pacopt.support.rounding import PERCENT, percentage
-from pacopt.support.values import short
+from pacopt.support.values import named, short
 
 #: Whole numbers below this one are written out.
 WRITTEN_OUT = 1e6
@@ -79,7 +79,7 @@ def value_text(value: Any) -> str:
 
 def hyper_text(hyper: Mapping[str, Any]) -> str:
     """Hyperparameters for reading; to use them, all digits are needed."""
-    return ", ".join(f"{name} = {value_text(value)}" for name, value in hyper.items())
+    return named(hyper, value_text) if hyper else ""
 
 
 def solve_line(hyper: Mapping[str, Any], candidate: int) -> str:

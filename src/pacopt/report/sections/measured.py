@@ -84,6 +84,8 @@ def against_standard(comparison: Comparison) -> str:
     rival = "standard" if "standard" in rivals else rivals[0]
     whose = comparison.of_the_usual if rival == "standard" else f"{rival}'s"
     factor, mean = comparison.factor("learned", rival), f"mean {comparison.averaged}"
+    if not factor.sure and rival != "standard":
+        return f"a {mean} of {estimate(comparison['learned'].mean)}, with {rival} {estimate(comparison[rival].mean)}"
     if not factor.sure:
         return f"no difference from {whose} {mean} that {comparison.instances} instances can show"
     word = "lower" if factor.low > 1 else "higher"

@@ -1,9 +1,12 @@
 """How to use what was learned: the lines of Python that load the run and solve an instance, safeguard included."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pacopt.report.source import Reported
 from pacopt.report.words import is_ratio, usable
+from pacopt.support.values import exact, is_mark, named
 
 #: Where the directory of the run goes; a page that was opened as a file of its run fills it in.
 PLACE = "RUN"
@@ -36,7 +39,7 @@ def use_of(source: Reported) -> Use | None:
         f'learned = pacopt.Learned.load("{PLACE}"{_engine(source)})',
         f"solution = learned.solve(instance)  # {told}",
     ]
-    return Use("\n".join(lines), repr(dict(certificate.deployed.hyper)), is_ratio(certificate))
+    return Use("\n".join(lines), _values(certificate.deployed.hyper), is_ratio(certificate))
 
 
 def _engine(source: Reported) -> str:
@@ -57,3 +60,8 @@ def _imports(source: Reported) -> list[str]:
         elif module.partition(".")[0] != "pacopt":
             lines.append(f"import {module}")
     return list(dict.fromkeys(lines))
+
+
+def _values(hyper: Mapping[str, Any]) -> str:
+    """What goes into code, to the last digit; arrays do not, and are told by how many numbers they have."""
+    return named(hyper, exact) if any(map(is_mark, hyper.values())) else repr(dict(hyper))
