@@ -80,7 +80,7 @@ def job(folder, name, **changes):
     """The example's job under another name, with some values changed."""
     text = (folder / "job.toml").read_text()
     for key, value in changes.items():
-        text, found = re.subn(rf"^(?:# )?{key} = \S+", f"{key} = {value}", text, flags=re.MULTILINE)
+        text, found = re.subn(rf"^(?:# )?{key} = \S+", f"{key} = {value}", text, count=1, flags=re.MULTILINE)
         assert found == 1, key
     (folder / name).write_text(text)
     return name

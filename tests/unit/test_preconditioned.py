@@ -305,3 +305,12 @@ def test_the_certificate_says_that_the_metric_is_vouched_for():
     learned = pacopt.learn(Layers(), pacopt.Preconditioned(pacopt.LBFGS(), metric), split, steps=3, progress=False)
     line = "arrays that the algorithm was made with (metric) come from no training instance (declared)"
     assert line in str(learned.certificate)
+
+
+def test_lists_of_numbers_are_arrays_so_that_the_ledger_speaks_of_them():
+    metric = pacopt.Preconditioned(pacopt.HeavyBall(), [1.0, 2.0])
+    start = pacopt.WarmStart(pacopt.HeavyBall(), reads=("b",), weights=[[1.0, 2.0], [3.0, 4.0]])
+    assert isinstance(metric.metric, np.ndarray)
+    assert isinstance(start.weights, np.ndarray)
+    with pytest.raises(AlgorithmError, match="no array"):
+        pacopt.Preconditioned(pacopt.HeavyBall(), [[1.0, 2.0], [3.0]])

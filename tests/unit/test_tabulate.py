@@ -396,3 +396,28 @@ def test_the_provenance_changes_with_everything_that_determines_the_numbers():
     configured = [Configured(3, True, kind, jnp.tanh, power, np.zeros(3)) for kind in "ab" for power in (2, 4)]
     plain = base | {"instances": pacopt.Instances({"b": np.ones((2, 3))})}
     assert len({job(**plain | {"problem": problem}) for problem in configured}) == 4
+
+
+def test_a_loss_that_others_compiled_in_float32_still_runs_in_float64():
+    class Shared(pacopt.AbstractProblem):
+        matrix: np.ndarray
+
+        def start(self, instance):
+            return jnp.zeros(self.matrix.shape[1])
+
+        def loss(self, x, instance):
+            return 0.5 * jnp.sum((jnp.asarray(self.matrix) @ x - instance["b"]) ** 2)
+
+    rng = np.random.default_rng(0)
+    problem, data = Shared(rng.normal(size=(25, 25))), pacopt.Instances({"b": rng.normal(size=(60, 25))})
+    parts = pacopt.split(data, prior=20, train=30, test=10, seed=0)
+
+    def made():
+        table = pacopt.tabulate(problem, pacopt.ConjugateGradients(), {}, parts.test, steps=3)
+        solved = pacopt.Traced(problem, pacopt.GradientDescent(), 3).solve({"step_size": 0.01}, parts.test[0])
+        return table.losses, solved.run_loss, pacopt.whitening(problem, parts)
+
+    before = made()
+    jax.jit(jax.value_and_grad(lambda x: problem.loss(x, {"b": np.ones(25)})))(jnp.zeros(25))
+    for one, other in zip(before, made(), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper, Hyper, State, initial_of
-from pacopt.algorithms.wrapping import checked_number, inner_hyper, refuse_unwrappable, with_own
+from pacopt.algorithms.wrapping import as_array, checked_number, inner_hyper, refuse_unwrappable, with_own
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import AbstractProblem, AbstractProximable, Instance, Objective, Point
 from pacopt.space import Array as ArraySpace
@@ -82,7 +82,7 @@ class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
 
     algorithm: AbstractAlgorithm
     #: A square matrix, or the diagonal of one.
-    metric: Array | np.ndarray | None = None
+    metric: Array | np.ndarray | None = eqx.field(converter=as_array, default=None)
     #: The number of unknowns, if the metric is trained.
     dimension: int | None = eqx.field(static=True, default=None, kw_only=True)
     #: Of the matrix that is trained beside a diagonal; none if all of it is.

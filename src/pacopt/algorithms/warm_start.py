@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper, Hyper, State, initial_of
-from pacopt.algorithms.wrapping import checked_number, inner_hyper, refuse_unwrappable, with_own
+from pacopt.algorithms.wrapping import as_array, checked_number, inner_hyper, refuse_unwrappable, with_own
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Instance, Objective, Point
 from pacopt.problems.reading import refuse_hidden
@@ -62,7 +62,7 @@ class WarmStart(AbstractAlgorithm, AbstractInitialHyper):
     algorithm: AbstractAlgorithm
     reads: tuple[str, ...] = eqx.field(static=True, converter=names)
     #: One row for each unknown; a column for each number, and one for the constant.
-    weights: Array | np.ndarray | None = None
+    weights: Array | np.ndarray | None = eqx.field(converter=as_array, default=None)
     #: The number of unknowns, if the start is trained.
     dimension: int | None = eqx.field(static=True, default=None, kw_only=True)
     features: int | None = eqx.field(static=True, default=None, kw_only=True)

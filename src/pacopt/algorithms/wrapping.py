@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
+import numpy as np
+
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm, Hyper
 from pacopt.errors import AlgorithmError
 from pacopt.space import AbstractSpace, Tree
@@ -19,6 +22,18 @@ def refuse_unwrappable(outer: Any, inner: Any, what: str) -> None:
             f"{what} around its init and step, which are given no key.",
             f"Pass {name}(pacopt.LBFGS(), ...), for example.",
         )
+
+
+def as_array(value: Any) -> Any:
+    """An array, so that a certificate says that it was given: lists of numbers would be plain values."""
+    if value is None or isinstance(value, np.ndarray | jax.Array):
+        return value
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise AlgorithmError(
+            f"A {type(value).__name__} was given that is no array: {error}.", "An array of numbers is needed.", "", ""
+        ) from error
 
 
 def checked_number(outer: Any, name: str, value: Any, least: int) -> None:

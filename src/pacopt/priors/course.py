@@ -113,11 +113,6 @@ class Course:
             found.append(
                 f"gradients vanished in {vanished} of {len(self.legs)} legs: medians down to {min(medians):.2g}"
             )
-        if self.collapses:
-            times = "once" if self.collapses == 1 else f"{self.collapses} times"
-            found.append(
-                f"it went back to the best {times}, at half the rate, because losses on held-out instances rose"
-            )
         if self.legs and self.whole and not best:
             found.append("nothing improved on where it began: use a smaller rate, or more prior instances")
         elif found and 2 * best < len(self.legs):
@@ -136,6 +131,7 @@ class Course:
             "starts": [[seed, held_out if isfinite(held_out) else None] for seed, held_out in self.tried],
             "start": self.start,
             "left_out": [leg.left_out for leg in self.legs],
+            "went_back": self.collapses,
             "remarks": list(self.remarks),
         }
 

@@ -11,7 +11,6 @@ from jaxtyping import Float
 from pacopt.algorithms.base import (
     AbstractAlgorithm,
     AbstractDecisions,
-    AbstractInitialHyper,
     AbstractStandardHyper,
     AbstractStochasticAlgorithm,
 )
@@ -23,7 +22,7 @@ from pacopt.engines.traced.checks import checked_candidates
 from pacopt.engines.traced.deciding import decided
 from pacopt.engines.traced.merging import merged
 from pacopt.engines.traced.metrics import metric_of
-from pacopt.engines.traced.nesting import flat_space, flattened
+from pacopt.engines.traced.nesting import flat_space, flattened, is_trainable
 from pacopt.engines.traced.precision import working_type
 from pacopt.engines.traced.reading import as_seen
 from pacopt.engines.traced.solving import solve
@@ -34,7 +33,7 @@ from pacopt.engines.work import Progress, Tiles, collect
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.problems.base import AbstractProblem
-from pacopt.space import Array, Domain, Interval
+from pacopt.space import Domain
 from pacopt.support.interrupts import heeded
 from pacopt.support.values import keys
 
@@ -68,9 +67,7 @@ class Traced(AbstractEngine):
     @property
     def trainable(self) -> bool:
         """Whether the algorithm knows where to start, and has arrays of numbers and nothing without a derivative."""
-        spaces = self.space.values()
-        numbers = all(isinstance(space, Array | Interval) for space in spaces)
-        return isinstance(self.algorithm, AbstractInitialHyper) and numbers and any(space.shape for space in spaces)
+        return is_trainable(self.algorithm)
 
     @property
     def metric(self) -> Metric | None:

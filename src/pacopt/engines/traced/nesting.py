@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper
 from pacopt.errors import AlgorithmError
 from pacopt.space import AbstractSpace, Array, Domain, Interval, Tree
 
@@ -39,6 +39,13 @@ def flat_space(algorithm: AbstractAlgorithm) -> Domain:
             )
         found |= leaves
     return found
+
+
+def is_trainable(algorithm: AbstractAlgorithm) -> bool:
+    """Whether an algorithm knows where to start, and has arrays of numbers and nothing without a derivative."""
+    spaces = flat_space(algorithm).values()
+    numbers = all(isinstance(space, Array | Interval) for space in spaces)
+    return isinstance(algorithm, AbstractInitialHyper) and numbers and any(space.shape for space in spaces)
 
 
 def nested(algorithm: AbstractAlgorithm, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,5 +63,7 @@ def _imports(source: Reported) -> list[str]:
 
 
 def _values(hyper: Mapping[str, Any]) -> str:
-    """What goes into code, to the last digit; arrays do not, and are told by how many numbers they have."""
-    return named(hyper, exact) if any(map(is_mark, hyper.values())) else repr(dict(hyper))
+    """What goes into code, to the last digit; arrays do not: how many numbers they have, and their names."""
+    arrays = [name for name, value in hyper.items() if is_mark(value)]
+    told = f" ({', '.join(arrays)})" if len(arrays) > 1 else ""
+    return f"{named(hyper, exact)}{told}" if arrays else repr(dict(hyper))
