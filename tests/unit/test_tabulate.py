@@ -399,25 +399,35 @@ def test_the_provenance_changes_with_everything_that_determines_the_numbers():
 
 
 def test_a_loss_that_others_compiled_in_float32_still_runs_in_float64():
-    class Shared(pacopt.AbstractProblem):
-        matrix: np.ndarray
+    """In a process of its own: what JAX remembers of an array depends on what it has seen before."""
+    told = run_alone(
+        """
+        import jax, jax.numpy as jnp, numpy as np, pacopt
 
-        def start(self, instance):
-            return jnp.zeros(self.matrix.shape[1])
+        class Shared(pacopt.AbstractProblem):
+            matrix: np.ndarray
 
-        def loss(self, x, instance):
-            return 0.5 * jnp.sum((jnp.asarray(self.matrix) @ x - instance["b"]) ** 2)
+            def start(self, instance):
+                return jnp.zeros(self.matrix.shape[1])
 
-    rng = np.random.default_rng(0)
-    problem, data = Shared(rng.normal(size=(25, 25))), pacopt.Instances({"b": rng.normal(size=(60, 25))})
-    parts = pacopt.split(data, prior=20, train=30, test=10, seed=0)
+            def loss(self, x, instance):
+                return 0.5 * jnp.sum((jnp.asarray(self.matrix) @ x - instance["b"]) ** 2)
 
-    def made():
-        table = pacopt.tabulate(problem, pacopt.ConjugateGradients(), {}, parts.test, steps=3)
-        solved = pacopt.Traced(problem, pacopt.GradientDescent(), 3).solve({"step_size": 0.01}, parts.test[0])
-        return table.losses, solved.run_loss, pacopt.whitening(problem, parts)
+        rng = np.random.default_rng(0)
+        matrix, data = rng.normal(size=(25, 25)), pacopt.Instances({"b": rng.normal(size=(60, 25))})
+        parts = pacopt.split(data, prior=20, train=30, test=10, seed=0)
 
-    before = made()
-    jax.jit(jax.value_and_grad(lambda x: problem.loss(x, {"b": np.ones(25)})))(jnp.zeros(25))
-    for one, other in zip(before, made(), strict=True):
-        np.testing.assert_array_equal(one, other)
+        def made(problem):
+            table = pacopt.tabulate(problem, pacopt.ConjugateGradients(), {}, parts.test, steps=3)
+            solved = pacopt.Traced(problem, pacopt.GradientDescent(), 3).solve({"step_size": 0.01}, parts.test[0])
+            return table.losses, solved.run_loss, pacopt.whitening(problem, parts)
+
+        problem = Shared(matrix)
+        step = jax.jit(jax.value_and_grad(problem.loss))  # what it remembers lives as long as it does
+        step(jnp.zeros(25), {"b": jnp.ones(25)})
+        for one, other in zip(made(problem), made(Shared(matrix.copy())), strict=True):
+            np.testing.assert_array_equal(one, other)
+        print("equal")
+        """
+    )
+    assert told == "equal\n"
