@@ -83,7 +83,7 @@ def test_however_wrong_the_guesses_are_a_corrected_point_is_that_of_conjugate_gr
 
     with jax.enable_x64(True):
         hyper, instances = jax.tree.map(jnp.asarray, (wrong, fields))
-        guessed, corrected = jax.jit(jax.vmap(run, in_axes=(None, 0)))(hyper, instances)
+        guessed, corrected = map(np.asarray, jax.jit(jax.vmap(run, in_axes=(None, 0)))(hyper, instances))
     np.testing.assert_allclose(corrected, exact[:, :STEPS], rtol=1e-6)
     assert np.mean(guessed / exact[:, :STEPS] - 1) > 0.05
 
