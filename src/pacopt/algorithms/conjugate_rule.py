@@ -96,8 +96,8 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
     of the length of r over the last one and of d over r; the cosine of r and p; k / K and cos(pi k / K). Two
     layers of `width` tanh units; a free number for each iteration is added to each output (`schedule`).
 
-    **Needs** A quadratic, or nearly one: where the Hessian changes along the way, corrections are wrong and may diverge.
-    Take `QuasiNewtonRule` there.
+    **Needs** A quadratic, or nearly one: where the Hessian changes along the way corrections are wrong, and runs may
+    diverge. Take `QuasiNewtonRule` there.
 
     **Gradients** One a step. Before the first one no curvature is known: the step is e^first * loss(start) / |g|^2, for
     which the loss at the start is evaluated, once in a run. A run longer than `steps` goes on with the last numbers of
