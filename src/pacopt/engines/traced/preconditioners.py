@@ -59,6 +59,20 @@ def layer_scaling(problem: AbstractProblem, split: Split, *, steps: int = 100) -
     return _roots(np.repeat([part.mean() for part in parts], sizes))
 
 
+def check_estimate(what: str, split: Split, steps: int) -> None:
+    """Refuse to estimate from anything but the prior part of a split, and a number of steps that is none."""
+    if not isinstance(split, Split):
+        raise AlgorithmError(
+            f"A {type(split).__name__} was given.",
+            f"{what} the prior part of a Split.",
+            "If it knew training instances, candidates would not have been chosen before these were seen, and the "
+            "certificate would be void.",
+            "Pass what pacopt.split returned.",
+        )
+    if not is_whole(steps, 0):
+        raise AlgorithmError(f"steps is {steps!r}.", "It is a whole number, at least 0.", "", "Leave it out for 100.")
+
+
 def _roots(curvatures: np.ndarray) -> np.ndarray:
     sizes = np.abs(curvatures)
     return np.asarray(1.0 / np.sqrt(np.maximum(sizes, FLAT * sizes.max())))
@@ -66,16 +80,7 @@ def _roots(curvatures: np.ndarray) -> np.ndarray:
 
 def _mean_hessian(problem: AbstractProblem, split: Split, steps: int) -> np.ndarray:
     """In float64, over prior instances and nothing else."""
-    if not isinstance(split, Split):
-        raise AlgorithmError(
-            f"A {type(split).__name__} was given.",
-            "A metric is learned from the prior part of a Split.",
-            "If it knew training instances, candidates would not have been chosen before these were seen, and the "
-            "certificate would be void.",
-            "Pass pacopt.whitening(problem, split) with what pacopt.split returned.",
-        )
-    if not is_whole(steps, 0):
-        raise AlgorithmError(f"steps is {steps!r}.", "It is a whole number, at least 0.", "", "Leave it out for 100.")
+    check_estimate("A metric is learned from", split, steps)
     if isinstance(problem, AbstractProximable):
         raise AlgorithmError(
             f"{type(problem).__name__} has a part with a proximal map.",

@@ -12,12 +12,12 @@ from jaxtyping import Array, Float
 from pacopt.algorithms.lbfgs import LBFGS
 from pacopt.algorithms.warm_start import names, numbers_in
 from pacopt.engines.traced.precision import in_precision, precision
+from pacopt.engines.traced.preconditioners import check_estimate
 from pacopt.engines.traced.static import as_run, divided, united
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import AbstractProblem, AbstractProximable, Objective
 from pacopt.problems.reading import refuse_hidden
 from pacopt.splits import Split
-from pacopt.support.numbers import is_whole
 
 #: Instances of the prior split that are looked at, at most.
 ENOUGH = 2000
@@ -73,16 +73,7 @@ def fitted_start(
 
 
 def _check(problem: AbstractProblem, split: Split, steps: int) -> None:
-    if not isinstance(split, Split):
-        raise AlgorithmError(
-            f"A {type(split).__name__} was given.",
-            "A start is fitted to the prior part of a Split.",
-            "If it knew training instances, candidates would not have been chosen before these were seen, and the "
-            "certificate would be void.",
-            "Pass pacopt.fitted_start(problem, split, reads=...) with what pacopt.split returned.",
-        )
-    if not is_whole(steps, 0):
-        raise AlgorithmError(f"steps is {steps!r}.", "It is a whole number, at least 0.", "", "Leave it out for 100.")
+    check_estimate("A start is fitted to", split, steps)
     if isinstance(problem, AbstractProximable):
         raise AlgorithmError(
             f"{type(problem).__name__} has a part with a proximal map.",
