@@ -306,3 +306,40 @@ def test_an_error_survives_its_way_through_a_process_pool():
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error) == "found needed why remedy"
     assert copy.remedy == "remedy"
+
+
+class Solved(pacopt.AbstractProblem, pacopt.AbstractKnownMinimum):
+    """A bowl around a point that only `minimum` knows."""
+
+    def start(self, instance):
+        return jnp.zeros(2)
+
+    def loss(self, x, instance):
+        return jnp.sum((x - instance["b"]) ** 2)
+
+    def minimum(self, instance):
+        return 0.0 * jnp.sum(instance["solution"])
+
+
+class Knowing(pacopt.AbstractAlgorithm):
+    """Goes where a field says."""
+
+    field: str
+    hyperparameters = {"step_size": pacopt.Interval(0.1, 1.0)}
+
+    def init(self, x, hyper, objective):
+        return x
+
+    def step(self, x, hyper, objective):
+        return x - hyper["step_size"] * (objective.gradient(x) + 0.1 * objective.instance[self.field])
+
+    def read(self, x):
+        return x
+
+
+def test_an_algorithm_that_knows_the_solution_is_refused():
+    b = np.random.default_rng(0).normal(size=(4, 2))
+    instances = pacopt.Instances({"b": b, "solution": b})
+    with pytest.raises(AlgorithmError, match="Knowing reads the field 'solution'; in Solved only `minimum` does"):
+        pacopt.tabulate(Solved(), Knowing("solution"), {"step_size": 0.3}, instances, steps=2)
+    assert pacopt.tabulate(Solved(), Knowing("b"), {"step_size": 0.3}, instances, steps=2).shape == (1, 4)

@@ -1,5 +1,6 @@
 """Which fields of an instance a loss reads."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,14 +15,15 @@ def fields_of_loss(problem: AbstractProblem, x: Point, instance: Instance) -> tu
 
     What only `start`, `minimum` or `metric` read is not among them.
     """
+    return fields_read(lambda fields: problem.loss(x, fields), instance)
+
+
+def fields_read(function: Callable[[Any], Any], instance: Instance) -> tuple[str, ...]:
+    """The names of the fields of an instance that what a function returns depends on, found by tracing it."""
     fields = {name: jax.numpy.asarray(value) for name, value in instance.items()}
-
-    def loss(point: Point, fields: Any) -> Any:
-        return problem.loss(point, fields)
-
-    traced = jax.make_jaxpr(loss)(x, fields).jaxpr
+    traced = jax.make_jaxpr(function)(fields).jaxpr
     _, used = partial_eval.dce_jaxpr(traced, [True] * len(traced.outvars))
-    return tuple(name for name, read in zip(sorted(fields), used[-len(fields) :], strict=True) if read)
+    return tuple(name for name, read in zip(sorted(fields), used, strict=True) if read)
 
 
 def refuse_hidden(reads: tuple[str, ...], reader: str, problem: AbstractProblem, x: Point, instance: Instance) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines.traced.cell import Cell
+from pacopt.engines.traced.foreknowledge import refuse_foreknowledge
 from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import shape_of
 from pacopt.engines.traced.static import as_run
@@ -220,6 +221,7 @@ def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> li
     _refuse_change(f"{type(algorithm).__name__}.step", "the state it was given", state, after)
     point = shape(AlgorithmError, algorithm.read, state)
     _refuse_change(f"{type(algorithm).__name__}.read", "a point like the start", x, point)
+    refuse_foreknowledge(cell, values, instance)
     if cell.predicate is not None:
         with _explained(ProblemError, "The success predicate", instance):
             verdict = shape_of(cell.predicate, x, instance, dtype=dtype, name="the success predicate")
