@@ -19,11 +19,11 @@ def refuse_foreknowledge(cell: Cell, values: Any, instance: Any) -> None:
     """
     problem: Any = as_run(cell.problem)
     algorithm: Any = cell.algorithm
-    if not isinstance(problem, AbstractKnownMinimum) or metric_of(problem) is not None:
+    if not isinstance(cell.problem, AbstractKnownMinimum) or metric_of(cell.problem) is not None:
         return
     x = jax.tree.map(jax.numpy.asarray, problem.start(instance))
     known = {*fields_read(lambda fields: problem.loss(x, fields), instance), *fields_read(problem.start, instance)}
-    if isinstance(problem, AbstractProximable):
+    if isinstance(cell.problem, AbstractProximable):
         known |= {*fields_read(lambda fields: problem.smooth(x, fields), instance)}
         known |= {*fields_read(lambda fields: problem.prox(x, jax.numpy.ones(()), fields), instance)}
     hidden = {*fields_read(problem.minimum, instance)} - known
