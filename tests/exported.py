@@ -7,6 +7,7 @@ import numpy as np
 import optax
 
 import pacopt
+from cases import Logistic, _sample_logistic
 from pacopt.algorithms.base import initial_of
 from pacopt.engines.traced.nesting import flattened
 from pacopt.exporting.rule import rule_of
@@ -29,7 +30,7 @@ def moving(rule):
 
 
 SCALAR, QUASI = pacopt.ScalarRule(steps=STEPS, width=5), pacopt.QuasiNewtonRule(steps=STEPS, width=5)
-CONJUGATE = pacopt.ConjugateRule(steps=STEPS, memory=3, width=5)
+CONJUGATE = pacopt.ConjugateRule(steps=STEPS, memory=2, width=5)
 PAIRS = pacopt.QuasiNewtonRule(steps=STEPS, width=5, memory=3)
 SCHEDULE = pacopt.Schedule(pacopt.HeavyBall(), steps=STEPS, start=CONSTANT)
 METRIC = np.linspace(0.5, 2.0, N) / np.sqrt(CURVATURE[1])
@@ -65,6 +66,14 @@ LONG = {
 }
 ALL = QUICK | LONG
 
+#: A problem whose points have two arrays, bias and weights, and algorithms that treat each array by itself, or not.
+PAIR, PAIRED = Logistic(), _sample_logistic(3, seed=0)
+BY_ARRAY = {
+    "BarzilaiBorwein": (pacopt.BarzilaiBorwein(), {}),
+    "lamb": (pacopt.Optax(optax.lamb, learning_rate=RATE), {"learning_rate": 0.3}),
+    "adafactor": (pacopt.Optax(optax.adafactor, learning_rate=RATE), {"learning_rate": 0.3}),
+}
+
 
 @cache
 def learned(problem=LAW.problem, algorithm=None, **options):
@@ -79,6 +88,12 @@ def rule(algorithm, hyper=None, problem=LAW.problem, steps=STEPS):
     given = initial_of(algorithm, 0) if hyper is None else hyper
     values = flattened(algorithm, given)
     return replace(rule_of(learned()), algorithm=algorithm, problem=problem, values=values, steps=steps)
+
+
+def paired(algorithm, hyper):
+    """The same for the problem whose points have two arrays."""
+    fields = {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in PAIRED.fields.items()}
+    return replace(rule(algorithm, hyper, problem=PAIR), origin=replace(learned().origin, fields=fields))
 
 
 def reached(algorithm, hyper, steps=STEPS, problem=LAW.problem, instances=INSTANCES):

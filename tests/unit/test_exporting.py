@@ -1,5 +1,6 @@
 """What was learned does in optax and in SciPy what it does here, and says what of it is certified."""
 
+import re
 import sys
 from dataclasses import replace
 
@@ -12,8 +13,7 @@ from scipy.optimize import OptimizeWarning, minimize
 
 import exported
 import pacopt
-from cases import Logistic, _sample_logistic
-from exported import ALL, INSTANCES, LAW, LONG, STEPS, learned, reached, rule
+from exported import ALL, BY_ARRAY, INSTANCES, LAW, LONG, PAIR, PAIRED, STEPS, learned, paired, reached, rule
 from pacopt.errors import ExportError
 from pacopt.exporting.rule import rule_of
 from pacopt.exporting.to_optax import transformation_of
@@ -74,8 +74,8 @@ def test_scipy_reaches_the_losses_of_the_table_with_as_many_gradients(name):
         assert result.fun == fun(result.x)
         assert result.success
         assert result.nit == STEPS
-    begins = name not in exported.QUICK or name in ("ConjugateGradients", "BarzilaiBorwein")
-    assert result.njev == STEPS + (begins and not name.startswith("Optax"))
+    begins = name in LONG or name in ("ConjugateGradients", "BarzilaiBorwein")
+    assert result.njev == STEPS + (begins and not name.startswith(("Optax", "ConjugateRule")))
 
 
 def test_only_gradients_are_evaluated_where_only_they_are_used():
@@ -147,22 +147,42 @@ def test_a_run_that_ends_above_its_start_returns_the_start():
     assert not minimize(lambda x: np.nan if x[0] else 1.0, x0 * 0, jac=lambda x: x + 1, method=method).success
 
 
-def test_points_that_are_pytrees_go_to_optax_as_they_are_and_to_scipy_as_vectors():
-    problem, instances = Logistic(), _sample_logistic(1, seed=0)
-    algorithm, hyper = pacopt.BarzilaiBorwein(), {}
-    _, losses = reached(algorithm, hyper, problem=problem, instances=instances)
-    made = replace(rule(algorithm, hyper, problem=problem), origin=replace(learned().origin, fields=shapes(instances)))
+@pytest.mark.parametrize("name", BY_ARRAY)
+def test_points_that_are_pytrees_go_to_optax_as_they_are_and_to_scipy_as_vectors(name):
+    made = paired(*BY_ARRAY[name])
+    _, losses = reached(*BY_ARRAY[name], problem=PAIR, instances=PAIRED)
     with jax.enable_x64(True):
-        start = problem.start(instances[0])
+        start = PAIR.start(PAIRED[0])
         flat, as_point = jax.flatten_util.ravel_pytree(start)
-        _, x = loop(transformation_of(made), lambda x: problem.loss(x, instances[0]), start)
-        both = jax.jit(jax.value_and_grad(lambda x: problem.loss(as_point(x), instances[0])))
+        _, x = loop(transformation_of(made), lambda x: PAIR.loss(x, PAIRED[0]), start)
+        both = jax.jit(jax.value_and_grad(lambda x: PAIR.loss(as_point(x), PAIRED[0])))
         result = minimize(both, np.asarray(flat), jac=True, method=Method(made))
-        np.testing.assert_allclose([float(problem.loss(x, instances[0])), result.fun], losses[0], rtol=1e-12)
+        np.testing.assert_allclose([float(PAIR.loss(x, PAIRED[0])), result.fun], losses[0], rtol=1e-12)
 
 
-def shapes(instances):
-    return {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in instances.fields.items()}
+def test_optax_refuses_parameters_that_are_no_point_of_the_problem():
+    transformation = transformation_of(paired(*BY_ARRAY["lamb"]))
+    needed = "A point of Logistic is bias of the shape [], weights of the shape [4]"
+    assert f"{needed}, in this order." in transformation.__doc__
+    others = {
+        "an array of the shape [5]": jnp.zeros(5),
+        "b of the shape [], w of the shape [4]": {"w": jnp.zeros(4), "b": jnp.zeros(())},
+        "bias of the shape [], weights of the shape [3]": {"weights": jnp.zeros(3), "bias": jnp.zeros(())},
+    }
+    for words, params in others.items():
+        with pytest.raises(ExportError, match=re.escape(f"The parameters are {words}. {needed}.")):
+            transformation.init(params)
+
+
+def test_scipy_says_how_a_point_is_a_vector_and_refuses_another_length():
+    method = Method(paired(*BY_ARRAY["lamb"]))
+    assert "is bias of the shape [], weights of the shape [4], in this order." in method.__doc__
+    assert "each array after those of the array before it, row by row" in method.__doc__
+    with pytest.raises(ExportError, match=re.escape("x0 has 3 numbers. A point of Logistic has 5: bias of the")):
+        minimize(np.sum, np.zeros(3), jac=np.ones_like, method=method)
+    preconditioned = Method(rule(*ALL["Preconditioned"]))
+    with pytest.raises(ExportError, match="A point of DiagonalQuadratic has 6: an array of the shape"):
+        minimize(np.sum, np.zeros(4), jac=np.ones_like, method=preconditioned)
 
 
 def test_float32_parameters_stay_float32():

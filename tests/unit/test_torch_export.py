@@ -10,7 +10,7 @@ import pytest
 import exported
 import pacopt
 from alone import run_fresh
-from exported import ALL, INSTANCES, STEPS, learned, reached, rule
+from exported import ALL, BY_ARRAY, INSTANCES, PAIR, PAIRED, STEPS, learned, paired, reached, rule
 from pacopt.errors import ExportError, StorageError
 from pacopt.exporting.to_torch import optimizer_of
 
@@ -28,12 +28,12 @@ def torch():
 
 
 def start(torch, column=0, dtype=None):
-    """Parameters at the start, in two tensors, and the loss of an instance as a function of them."""
-    x = [torch.zeros(size, dtype=dtype or torch.float64, requires_grad=True) for size in ((2, 1), (exported.N - 2,))]
+    """Parameters at the start, and the loss of an instance as a function of them."""
+    x = [torch.zeros(exported.N, dtype=dtype or torch.float64, requires_grad=True)]
     data = {name: torch.as_tensor(np.array(array)) for name, array in INSTANCES[column].items()}
 
     def loss():
-        return 0.5 * ((data["diagonal"] * torch.cat([x[0].reshape(-1), x[1]]) - data["b"]) ** 2).sum()
+        return 0.5 * ((data["diagonal"] * x[0] - data["b"]) ** 2).sum()
 
     return x, loss
 
@@ -67,6 +67,33 @@ def test_torch_reaches_the_losses_of_the_table(name, torch):
     for column in range(3):
         found, _ = run(torch, kind, column)
         assert found == pytest.approx(losses[column], rel=1e-9, abs=1e-15 * before[column])
+
+
+def logistic(torch, bias, weights):
+    data = {name: torch.as_tensor(np.array(array)) for name, array in PAIRED[0].items()}
+    margin = data["y"] * (data["X"] @ weights + bias)
+    return torch.nn.functional.softplus(-margin).mean() + PAIR.ridge * (weights**2).sum()
+
+
+@pytest.mark.parametrize("name", BY_ARRAY)
+def test_a_point_with_several_arrays_is_a_tensor_for_each_or_one_for_all(name, torch):
+    kind = optimizer_of(paired(*BY_ARRAY[name]))
+    _, losses = reached(*BY_ARRAY[name], problem=PAIR, instances=PAIRED)
+    for shapes in (((), (4,)), ((5,),)):
+        x = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+        optimizer = kind(x)
+        closure = closing(optimizer, lambda x=x: logistic(torch, *(x if len(x) == 2 else (x[0][0], x[0][1:]))))
+        for _ in range(kind.updates):
+            optimizer.step(closure)
+        assert optimizer.finish(closure) == pytest.approx(losses[0], rel=1e-9)
+
+
+def test_parameters_in_another_order_are_refused(torch):
+    kind = optimizer_of(paired(*BY_ARRAY["lamb"]))
+    assert "bias of the shape [], weights of the shape [4], in this order." in kind.__doc__
+    for shapes in (((4,), ()), ((2,), (3,)), ((1, 5),)):
+        with pytest.raises(ExportError, match=r"They are bias of the shape \[\], weights of the shape \[4\], in this"):
+            kind([torch.zeros(shape, requires_grad=True) for shape in shapes])
 
 
 def test_gradients_alone_will_do_for_a_rule_that_uses_nothing_else(torch):
@@ -131,7 +158,7 @@ def test_more_steps_than_certified_are_refused_for_a_schedule_and_told_for_other
 
 def test_what_torch_hands_over_has_to_fit(torch):
     kind = optimizer_of(rule(*ALL["ScalarRule"]))
-    with pytest.raises(ExportError, match="The parameters have 3 numbers"):
+    with pytest.raises(ExportError, match=r"The parameters have the shapes \[3\]"):
         kind([torch.zeros(3, requires_grad=True)])
     x, loss = start(torch)
     loss().backward()

@@ -13,10 +13,13 @@ from scipy.optimize import OptimizeResult, OptimizeWarning
 from pacopt.engines.solution import acceptable
 from pacopt.engines.traced.precision import precision
 from pacopt.errors import ExportError
+from pacopt.exporting.leaves import joined, listed, misfit, parted
 from pacopt.exporting.machine import machine_for
 from pacopt.exporting.program import Program
 from pacopt.exporting.rule import Rule
 
+#: How a point with several arrays is one vector.
+ORDER = "x0 has the numbers of each array after those of the array before it, row by row."
 #: Takes whatever a result has, by name.
 RESULT: Any = OptimizeResult
 
@@ -65,16 +68,20 @@ class Method:
     """
 
     rule: Rule
-    compiled: dict[int, list[list[Any]]] = field(default_factory=dict, init=False, repr=False)
+    #: For a start, a step and the point read: what leads to each point asked for, and then to the end.
+    programs: list[list[Any]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Trace it once, so that what cannot be exported is refused now; and say what it is."""
-        self._programs(self.rule.unknowns)
+        with precision(self.rule.dtype):
+            machine = machine_for(self.rule, self.rule.point)
+        stages = [_stages(each) for each in (machine.begin, machine.step, machine.read)]
+        object.__setattr__(self, "programs", stages)
         more = f"options={{'maxiter': m}} makes m steps instead of {self.steps}, which is not covered" + (
             "; it has no numbers for more." if self.rule.horizon is not None else ", and says so."
         )
         words = self.rule.words("for scipy.optimize.minimize", safeguard=self.rule.judged_by_loss)
-        object.__setattr__(self, "__doc__", f"{words}\n\nThe loss and jac= are needed. {more}")
+        object.__setattr__(self, "__doc__", f"{words}\n\n{ORDER} The loss and jac= are needed. {more}")
 
     @property
     def certificate(self) -> str:
@@ -111,16 +118,16 @@ class Method:
         self._refuse(jac, bounds, constraints, unknown)
         steps = self._checked_steps(maxiter)
         dtype = self.rule.dtype
-        start = np.array(x0, dtype=dtype)
+        start = self._checked_start(np.array(x0, dtype=dtype))
         seen = Counted(fun, jac, args, dtype)
         before = seen.loss(start)
-        begin, step, read = self._programs(start.size)
-        state, taken, stopped = self._run(begin, (start,), seen), 0, False
+        begin, step, read = self.programs
+        state, taken, stopped = self._run(begin, parted(start, self.rule.leaves), seen), 0, False
         while taken < steps and not stopped:
             state, taken = self._run(step, state, seen), taken + 1
             if callback is not None:
-                stopped = _stops(callback, self._run(read, state, seen)[0], seen)
-        (x,) = self._run(read, state, seen)
+                stopped = _stops(callback, joined(self._run(read, state, seen)), seen)
+        x = joined(self._run(read, state, seen))
         after = seen.loss(x)
         good = acceptable(after, before)
         kept = good or not self.rule.judged_by_loss
@@ -141,14 +148,6 @@ class Method:
             certificate=self.certificate,
         )
 
-    def _programs(self, size: int) -> list[list[Any]]:
-        """For a start, a step and the point read: what leads to each point asked for, and then to the end."""
-        if size not in self.compiled:
-            with precision(self.rule.dtype):
-                machine = machine_for(self.rule, np.zeros(size, self.rule.dtype))
-                self.compiled[size] = [_stages(each) for each in (machine.begin, machine.step, machine.read)]
-        return self.compiled[size]
-
     def _run(self, stages: list[Any], inputs: tuple[Any, ...], seen: Counted) -> tuple[Any, ...]:
         given: list[Any] = []
         for ask, stage in stages:
@@ -156,9 +155,19 @@ class Method:
                 found = tuple(map(np.asarray, stage(*inputs, *given)))
             if ask is None:
                 return found
-            given += [] if ask.value is None else [np.asarray(seen.loss(found[0]), self.rule.dtype)]
-            given += [] if ask.gradient is None else [seen.gradient(found[0])]
+            x = joined(found)
+            given += [] if ask.value is None else [np.asarray(seen.loss(x), self.rule.dtype)]
+            given += [] if ask.gradient is None else parted(seen.gradient(x), self.rule.leaves)
         return ()
+
+    def _checked_start(self, x: np.ndarray) -> np.ndarray:
+        size = sum(leaf.size for leaf in self.rule.leaves)
+        if x.shape != (size,):
+            kind = type(self.rule.problem).__name__
+            raise misfit(
+                f"x0 has {x.size} numbers.", f"A point of {kind} has {size}: {listed(self.rule.leaves)}. {ORDER}"
+            )
+        return x
 
     def _refuse(self, jac: Any, bounds: Any, constraints: Any, unknown: dict[str, Any]) -> None:
         if not callable(jac):
