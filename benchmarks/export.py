@@ -5,6 +5,7 @@ of neighbours. The export carries no second copy of the parameters, so that both
 """
 
 import time
+import warnings
 from dataclasses import replace
 
 import jax
@@ -49,6 +50,7 @@ def compiled(transformation):
 
 
 def main():
+    warnings.filterwarnings("ignore", message="Parameters are float32")
     rng = np.random.default_rng(0)
     gradient = jnp.asarray(rng.standard_normal(SIZE), jnp.float32)
     rate = pacopt.Interval(1e-4, 1.0, log=True)

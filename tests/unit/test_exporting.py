@@ -189,13 +189,38 @@ def test_float32_parameters_stay_float32():
     algorithm, hyper = ALL["Adam"]
     _, losses = reached(algorithm, hyper)
     data = {name: jnp.asarray(array, jnp.float32) for name, array in INSTANCES[0].items()}
-    x, _ = loop(transformation_of(rule(algorithm, hyper)), lambda x: LAW.problem.loss(x, data), jnp.zeros(exported.N))
+    transformation = transformation_of(rule(algorithm, hyper))
+    with pytest.warns(UserWarning, match="does not cover this run"):
+        x, _ = loop(transformation, lambda x: LAW.problem.loss(x, data), jnp.zeros(exported.N))
     assert x.dtype == jnp.float32
     assert float(LAW.problem.loss(x, data)) == pytest.approx(losses[0], rel=1e-4)
 
 
+def test_a_certificate_is_for_the_precision_of_its_runs():
+    made = rule(*ALL["Adam"])
+    for words in (transformation_of(made).__doc__, Method(made).__doc__):
+        assert f"after {STEPS} steps in float64, with" in words
+        assert "another precision than float64" in words
+    with pytest.warns(UserWarning, match="Parameters are float32, and the certificate speaks of float64"):
+        transformation_of(made).init(jnp.zeros(exported.N))
+    with pytest.raises(ExportError, match="The parameters are int32"):
+        transformation_of(made).init(jnp.zeros(exported.N, int))
+
+
+def test_losses_and_gradients_in_float32_are_not_covered_in_scipy():
+    fun, jac = by_hand(INSTANCES[0])
+    narrow = [(lambda x: np.float32(fun(x)), jac), (fun, lambda x: np.float32(jac(x)))]
+    for each in narrow:
+        with pytest.warns(OptimizeWarning, match="fewer digits than float64"):
+            result = minimize(each[0], np.zeros(exported.N), jac=each[1], method=learned().as_scipy_method())
+        assert result.certificate is None
+    by_lists = minimize(fun, [0] * exported.N, jac=lambda x: jac(x).tolist(), method=learned().as_scipy_method())
+    assert by_lists.certificate == learned().certificate.to_dict()["hash"]
+
+
 def test_the_state_holds_no_second_copy_of_the_parameters():
-    state = transformation_of(rule(*ALL["Adam"])).init(jnp.zeros(exported.N))
+    with jax.enable_x64(True):
+        state = transformation_of(rule(*ALL["Adam"])).init(jnp.zeros(exported.N))
     assert [leaf.shape for leaf in state.kept] == [(exported.N,), (exported.N,), ()]
 
 
@@ -205,7 +230,8 @@ def test_after_the_last_number_of_a_schedule_nothing_moves_in_optax():
 
     def ended(updates):
         loss = lambda x: LAW.problem.loss(x, INSTANCES[0])  # noqa: E731
-        return np.asarray(loop(transformation, loss, jnp.zeros(exported.N), updates)[1])
+        with jax.enable_x64(True):
+            return np.asarray(loop(transformation, loss, jnp.zeros(exported.N), updates)[1])
 
     np.testing.assert_array_equal(ended(STEPS + 3), ended(STEPS))
     assert np.any(ended(STEPS - 1) != ended(STEPS))
@@ -221,6 +247,7 @@ def test_more_steps_than_certified_are_refused_for_a_schedule_and_told_for_other
     with pytest.warns(OptimizeWarning, match="does not cover this run"):
         longer = minimize(fun, x0, jac=jac, method=Method(rule(algorithm, hyper)), options={"maxiter": 2 * STEPS})
     assert longer.nit == 2 * STEPS
+    assert longer.certificate is None
     assert longer.fun == pytest.approx(reached(algorithm, hyper, 2 * STEPS)[1][0], rel=1e-12)
 
 
@@ -253,6 +280,8 @@ def test_scipy_passes_arguments_and_callbacks():
     assert result.fun == pytest.approx(seen[-1] + 7.0)
     stopped = minimize(fun, np.zeros(exported.N), jac=jac, method=method, callback=new)
     assert stopped.nit == 4
+    assert stopped.certificate is None
+    assert result.certificate == method.certificate
     assert not stopped.success
     assert "callback" in stopped.message
 
@@ -413,9 +442,10 @@ def test_a_tolerance_is_not_ignored_silently():
 
 
 def test_optax_is_told_what_an_update_needs():
-    x = jnp.zeros(exported.N)
     transformation = transformation_of(rule(*ALL["ScalarRule"]))
-    state = transformation.init(x)
+    with jax.enable_x64(True):
+        x = jnp.zeros(exported.N)
+        state = transformation.init(x)
     with pytest.raises(ExportError, match="without params"):
         transformation.update(x, state)
     with pytest.raises(ExportError, match="without value="):

@@ -111,7 +111,10 @@ def test_gradients_alone_will_do_for_a_rule_that_uses_nothing_else(torch):
 def test_float32_parameters_stay_float32(torch):
     algorithm, hyper = ALL["Adam"]
     x, loss = start(torch, dtype=torch.float32)
-    optimizer = optimizer_of(rule(algorithm, hyper))(x)
+    kind = optimizer_of(rule(algorithm, hyper))
+    with pytest.warns(UserWarning, match="Parameters are float32, and the certificate speaks of float64"):
+        optimizer = kind(x)
+    assert "another precision than float64" in kind.__doc__
     closure = closing(optimizer, loss)
     for _ in range(STEPS):
         optimizer.step(closure)

@@ -1,6 +1,7 @@
 """The arrays of a point: names, shapes and order are those of the problem's start. Nothing here needs JAX."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -38,6 +39,14 @@ def parted(x: np.ndarray, leaves: Sequence[Leaf]) -> tuple[np.ndarray, ...]:
     """The arrays of which this vector has the numbers."""
     ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
     return tuple(part.reshape(leaf.shape) for part, leaf in zip(np.split(x, ends), leaves, strict=True))
+
+
+def warn_of_precision(found: Iterable[str], certified: str) -> None:
+    """Warn whoever calls the caller if parameters have another type than the runs that were certified."""
+    others = sorted({each.removeprefix("torch.") for each in found} - {certified})
+    if others:
+        text = f"Parameters are {', '.join(others)}, and the certificate speaks of {certified}"
+        warnings.warn(f"{text}: it does not cover this run.", stacklevel=3)
 
 
 def misfit(found: str, needed: str) -> ExportError:

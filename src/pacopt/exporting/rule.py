@@ -110,10 +110,11 @@ class Rule:
                 f"Certificate {self.identity}, for {subject.hyper}, {subject.run}.",
                 f"A point of {kind} is {listed(self.leaves)}" + (", in this order." if self.leaves[1:] else "."),
                 f"Covered are new instances of {kind} from the same distribution, from the start that it gives them, "
-                f"after {self.steps} steps, with confidence {c.confidence!r}:",
+                f"after {self.steps} steps in {self.dtype}, with confidence {c.confidence!r}:",
                 *(f"- {line}" for line in lines or ["Nothing: every claim of this certificate needs the safeguard."]),
                 SAFEGUARD[safeguard],
-                "Not covered: other problems, other starts, other numbers of steps"
+                "Not covered: other problems, other starts, other numbers of steps, "
+                f"another precision than {self.dtype}"
                 + (f", and what needs the safeguard ({', '.join(left)})." if left else "."),
             ]
         )

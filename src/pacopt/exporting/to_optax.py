@@ -9,7 +9,7 @@ import optax  # type: ignore[import-untyped]
 from jaxtyping import Array, Int
 
 from pacopt.errors import ExportError
-from pacopt.exporting.leaves import listed, misfit
+from pacopt.exporting.leaves import listed, misfit, warn_of_precision
 from pacopt.exporting.machine import Machine, machine_for, machine_for_one
 from pacopt.exporting.rule import Rule, leaves_of
 
@@ -52,6 +52,7 @@ def transformation_of(rule: Rule) -> Transformation:
 
     def init(params: Any) -> State:
         machine, leaves = machine_of(params), jax.tree.leaves(params)
+        warn_of_precision((str(jnp.result_type(leaf)) for leaf in leaves), str(rule.dtype))
         if machine.begin.asks:
             state = tuple(jnp.zeros(each.shape, each.dtype) for each in machine.shapes)
         else:
@@ -117,6 +118,9 @@ def _check_point(rule: Rule, params: Any) -> None:
     if found != rule.leaves:
         kind = type(rule.problem).__name__
         raise misfit(f"The parameters are {listed(found)}.", f"A point of {kind} is {listed(rule.leaves)}.")
+    kinds = {str(leaf.dtype) for leaf in jax.tree.leaves(params) if not jnp.issubdtype(leaf.dtype, jnp.floating)}
+    if kinds:
+        raise misfit(f"The parameters are {', '.join(kinds)}.", "A point has floating-point numbers.")
 
 
 def _given(params: Any) -> Any:

@@ -35,12 +35,14 @@ class Counted:
     losses: int = 0
     gradients: int = 0
     last: tuple[np.ndarray, float] | None = None
+    #: Whether something was computed with fewer digits than in the runs that were certified.
+    narrow: bool = False
 
     def loss(self, x: np.ndarray) -> float:
         """The loss at x; not evaluated twice in a row."""
         if self.last is None or not np.array_equal(self.last[0], x):
             self.losses += 1
-            value = np.asarray(self.fun(x.copy(), *self.args))
+            value = self._measured(self.fun(x.copy(), *self.args))
             if value.size != 1:
                 raise _shape("fun", value.shape, "one number")
             self.last = x, float(value.reshape(()))
@@ -49,10 +51,15 @@ class Counted:
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """The gradient at x."""
         self.gradients += 1
-        value = np.asarray(self.jac(x.copy(), *self.args), dtype=self.dtype)
+        value = self._measured(self.jac(x.copy(), *self.args)).astype(self.dtype)
         if value.shape != x.shape:
             raise _shape("jac", value.shape, f"an array of the shape {list(x.shape)}")
         return value
+
+    def _measured(self, value: Any) -> np.ndarray:
+        array = np.asarray(value)
+        self.narrow |= array.dtype.kind == "f" and array.dtype.itemsize < self.dtype.itemsize
+        return array
 
 
 def _shape(name: str, shape: tuple[int, ...], needed: str) -> ExportError:
@@ -64,7 +71,7 @@ class Method:
     """A method for `scipy.optimize.minimize(fun, x0, jac=..., method=...)` that carries its certificate.
 
     `claims` are the sentences that hold here, `certificate` is the hash of the certificate, and `steps` the number of
-    steps of a certified run.
+    steps of a certified run. A result has the hash as `certificate`, or None if that run is not covered.
     """
 
     rule: Rule
@@ -132,6 +139,9 @@ class Method:
         good = acceptable(after, before)
         kept = good or not self.rule.judged_by_loss
         message = f"{taken} steps were made" + ("." if good else ", and the run ended above its start.")
+        if seen.narrow:
+            text = f"fun or jac returns fewer digits than {dtype}: the certificate does not cover this run."
+            warnings.warn(text, OptimizeWarning, 3)
         if stopped:
             message = f"The callback stopped it after {taken} steps."
         elif not good and not kept:
@@ -145,7 +155,7 @@ class Method:
             success=good and not stopped,
             status=0 if good and not stopped else 99 if stopped else 1,
             message=message,
-            certificate=self.certificate,
+            certificate=None if seen.narrow or taken != self.steps else self.certificate,
         )
 
     def _run(self, stages: list[Any], inputs: tuple[Any, ...], seen: Counted) -> tuple[Any, ...]:

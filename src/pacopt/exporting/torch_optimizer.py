@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pacopt.errors import ExportError, StorageError
-from pacopt.exporting.leaves import Leaf, listed, misfit
+from pacopt.exporting.leaves import Leaf, listed, misfit, warn_of_precision
 from pacopt.exporting.torch_operations import run
 from pacopt.support.arrays import load_npz, save_npz
 
@@ -69,6 +69,7 @@ def optimizer_class(stored: Stored) -> Any:
         def __init__(self, params: Any) -> None:
             super().__init__(params, {})
             _check_point([tuple(each.shape) for each in self._parameters], leaves)
+            warn_of_precision((str(each.dtype) for each in self._parameters), about["dtype"])
 
         @staticmethod
         def save(path: str | os.PathLike[str]) -> None:
