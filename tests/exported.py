@@ -34,6 +34,8 @@ CONJUGATE = pacopt.ConjugateRule(steps=STEPS, memory=2, width=5)
 PAIRS = pacopt.QuasiNewtonRule(steps=STEPS, width=5, memory=3)
 SCHEDULE = pacopt.Schedule(pacopt.HeavyBall(), steps=STEPS, start=CONSTANT)
 METRIC = np.linspace(0.5, 2.0, N) / np.sqrt(CURVATURE[1])
+LOW_RANK = pacopt.Preconditioned(pacopt.HeavyBall(), dimension=N, rank=2)
+LOW = LOW_RANK.initial(0) | CONSTANT
 RATE = pacopt.Interval(1e-3, 10.0, log=True)
 ADAM = {"step_size": 0.3, "b1": 0.8, "b2": 0.99}
 
@@ -58,6 +60,7 @@ LONG = {
     "QuasiNewtonRule": (QUASI, moving(QUASI)),
     "QuasiNewtonRule with pairs": (PAIRS, moving(PAIRS)),
     "Preconditioned LBFGS": (pacopt.Preconditioned(pacopt.LBFGS(memory=3), METRIC), {}),
+    "Preconditioned of low rank": (LOW_RANK, LOW | {"right": 0.2 * LOW["left"]}),
     "Optax with a choice": (
         pacopt.Optax(optax.sgd, learning_rate=RATE, momentum=0.5, nesterov=pacopt.Choice(False, True)),
         {"learning_rate": 1e-4, "nesterov": True},

@@ -159,6 +159,41 @@ def test_more_steps_than_certified_are_refused_for_a_schedule_and_told_for_other
     assert longer == pytest.approx(reached(algorithm, hyper, 2 * STEPS)[1][0], rel=1e-9)
 
 
+def test_a_run_is_finished_once_and_at_its_end(torch):
+    kind = optimizer_of(rule(*ALL["Nesterov"]))
+    x, loss = start(torch)
+    optimizer = kind(x)
+    closure = closing(optimizer, loss)
+    for _ in range(4):
+        optimizer.step(closure)
+    with pytest.warns(UserWarning, match=f"speaks of {STEPS} steps, and this run ends after 4"):
+        early = optimizer.finish(closure)
+    assert early == pytest.approx(reached(*ALL["Nesterov"], 4)[1][0], rel=1e-9)
+    with pytest.raises(ExportError, match="step was called after finish"):
+        optimizer.step(closure)
+
+
+def test_a_step_without_a_gradient_is_no_step(torch):
+    kind = optimizer_of(rule(*ALL["HeavyBall"]))
+    x, loss = start(torch)
+    optimizer = kind(x)
+    with pytest.raises(ExportError, match="No parameter has a gradient"):
+        optimizer.step()
+    with pytest.raises(ExportError, match="The closure returns None"):
+        optimizer.step(lambda: loss().backward())
+    closure = closing(optimizer, loss)
+    for _ in range(kind.updates):
+        optimizer.step(closure)
+    assert optimizer.finish(closure) == pytest.approx(reached(*ALL["HeavyBall"])[1][0], rel=1e-9)
+
+
+def test_there_are_no_parameters_but_those_given_first(torch):
+    x, _ = start(torch)
+    optimizer = optimizer_of(rule(*ALL["HeavyBall"]))(x)
+    with pytest.raises(ExportError, match="Pass all parameters at once"):
+        optimizer.add_param_group({"params": [torch.zeros(3, requires_grad=True)]})
+
+
 def test_what_torch_hands_over_has_to_fit(torch):
     kind = optimizer_of(rule(*ALL["ScalarRule"]))
     with pytest.raises(ExportError, match=r"The parameters have the shapes \[3\]"):

@@ -65,11 +65,24 @@ def optimizer_class(stored: Stored) -> Any:
         certificate: str = about["certificate"]
         claims: tuple[str, ...] = tuple(about["claims"])
         updates: int = about["updates"]
+        _complete = False
 
         def __init__(self, params: Any) -> None:
             super().__init__(params, {})
+            self._complete = True
             _check_point([tuple(each.shape) for each in self._parameters], leaves)
             warn_of_precision((str(each.dtype) for each in self._parameters), about["dtype"])
+
+        def add_param_group(self, param_group: Any) -> None:
+            """Used by torch for the parameters that are given first; there are no others."""
+            if self._complete:
+                raise ExportError(
+                    "A group of parameters is added.",
+                    "A point has all its numbers from the start.",
+                    "The rule was learned for a problem whose points have so many.",
+                    f"Pass all parameters at once: {listed(leaves)}.",
+                )
+            super().add_param_group(param_group)
 
         @staticmethod
         def save(path: str | os.PathLike[str]) -> None:
@@ -81,11 +94,19 @@ def optimizer_class(stored: Stored) -> Any:
         def step(self, closure: Any = None) -> Any:
             """Use the gradient at the parameters, and move them to where the next one is wanted."""
             memory = self._memory
-            _check_number(about, memory["taken"])
+            _check_number(about, memory)
             value = None
             if closure is not None:
                 with torch.enable_grad():
                     value = closure()
+                _number(value)
+            if all(each.grad is None for each in self._parameters):
+                raise ExportError(
+                    "No parameter has a gradient.",
+                    "A step uses the gradient at the parameters.",
+                    "",
+                    "Call loss.backward() before step(), or within the closure.",
+                )
             x, first = self._point(), memory["taken"] == 0
             if first:
                 memory["start"] = x
@@ -104,8 +125,12 @@ def optimizer_class(stored: Stored) -> Any:
         def finish(self, closure: Any) -> float:
             """End the run: move to the point that the certificate speaks of, with the safeguard; the loss there."""
             memory = self._memory
+            if memory["taken"] < about["updates"]:
+                text = f"The certificate speaks of {about['updates']} steps, and this run ends after {memory['taken']}"
+                warnings.warn(f"{text}: it is not covered.", stacklevel=2)
             if memory["taken"] == 0:
                 return _number(closure())
+            memory["finished"] = True
             if memory["start_loss"] is None:
                 self._move(memory["start"])
                 memory["start_loss"] = _number(closure())
@@ -124,7 +149,8 @@ def optimizer_class(stored: Stored) -> Any:
         @property
         def _memory(self) -> dict[str, Any]:
             found: dict[str, Any] = self.state[self._parameters[0]]
-            found.setdefault("taken", 0)
+            for name, first in (("taken", 0), ("finished", False)):
+                found.setdefault(name, first)
             return found
 
         def _state(self) -> list[Any]:
@@ -183,6 +209,8 @@ def _check_point(shapes: list[tuple[int, ...]], leaves: tuple[Leaf, ...]) -> Non
 
 
 def _number(loss: Any) -> float:
+    if loss is None:
+        raise ExportError("The closure returns None.", "It returns the loss.", "", "Write return loss at its end.")
     return float(loss.detach() if hasattr(loss, "detach") else loss)
 
 
@@ -203,8 +231,15 @@ def _use(about: Mapping[str, Any]) -> str:
     )
 
 
-def _check_number(about: Mapping[str, Any], taken: int) -> None:
-    last, updates = about["last"], about["updates"]
+def _check_number(about: Mapping[str, Any], memory: Mapping[str, Any]) -> None:
+    last, updates, taken = about["last"], about["updates"], memory["taken"]
+    if memory["finished"]:
+        raise ExportError(
+            "step was called after finish.",
+            f"A run is {updates} steps, and then finish.",
+            "The parameters are not where the next gradient is wanted.",
+            "Make a new optimizer for a new run, and call finish at the end of it.",
+        )
     if last is not None and taken >= last:
         raise ExportError(
             f"Step {taken + 1} is asked for, and {about['algorithm']} has numbers for {last}.",
