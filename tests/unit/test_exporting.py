@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from scipy.optimize import OptimizeWarning, minimize
+from scipy.optimize import Bounds, OptimizeWarning, minimize
 
 import exported
 import pacopt
@@ -427,12 +427,31 @@ def test_a_missing_torch_is_told(monkeypatch):
         ({"constraints": {"type": "eq", "fun": np.sum}}, "constraints"),
         ({"options": {"maxiter": 2.5}}, "maxiter is 2.5"),
         ({"jac": lambda x: x[:2]}, "jac returns an array of the shape"),
+        ({"jac": lambda x: None}, "jac returns NoneType"),
+        ({"jac": lambda x: x + 1j}, "jac returns complex128"),
     ],
 )
 def test_what_scipy_may_ask_and_the_rule_cannot_do_is_refused(options, words):
     fun, jac = by_hand(INSTANCES[0])
     with pytest.raises(ExportError, match=words):
         minimize(fun, np.zeros(exported.N), method=learned().as_scipy_method(), **({"jac": jac} | options))
+
+
+def test_bounds_that_exclude_nothing_are_none():
+    fun, jac = by_hand(INSTANCES[0])
+    for bounds in ([(None, None)] * exported.N, Bounds(-np.inf, np.inf)):
+        method = learned().as_scipy_method()
+        assert minimize(fun, np.zeros(exported.N), jac=jac, method=method, bounds=bounds).success
+
+
+def test_a_loss_has_to_be_a_number():
+    _, jac = by_hand(INSTANCES[0])
+    method, x0 = learned().as_scipy_method(), np.zeros(exported.N)
+    with pytest.raises(ExportError, match="fun returns NoneType"):
+        minimize(lambda x: None, x0, jac=jac, method=method)
+    result = minimize(lambda x: np.nan if x.any() else 1.0, x0, jac=jac, method=method)
+    assert result.message == f"{STEPS} steps were made, and the loss at the end is not a number. The start is returned."
+    assert "the loss at the start is not a number" in minimize(lambda x: np.nan, x0, jac=jac, method=method).message
 
 
 def test_a_tolerance_is_not_ignored_silently():

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy.optimize import OptimizeResult, OptimizeWarning
+from scipy.optimize import Bounds, OptimizeResult, OptimizeWarning
 
 from pacopt.engines.solution import acceptable
 from pacopt.engines.traced.precision import precision
@@ -42,7 +42,7 @@ class Counted:
         """The loss at x; not evaluated twice in a row."""
         if self.last is None or not np.array_equal(self.last[0], x):
             self.losses += 1
-            value = self._measured(self.fun(x.copy(), *self.args))
+            value = self._measured("fun", self.fun(x.copy(), *self.args))
             if value.size != 1:
                 raise _shape("fun", value.shape, "one number")
             self.last = x, float(value.reshape(()))
@@ -51,14 +51,17 @@ class Counted:
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """The gradient at x."""
         self.gradients += 1
-        value = self._measured(self.jac(x.copy(), *self.args)).astype(self.dtype)
+        value = self._measured("jac", self.jac(x.copy(), *self.args)).astype(self.dtype)
         if value.shape != x.shape:
             raise _shape("jac", value.shape, f"an array of the shape {list(x.shape)}")
         return value
 
-    def _measured(self, value: Any) -> np.ndarray:
+    def _measured(self, name: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
-        self.narrow |= array.dtype.kind == "f" and array.dtype.itemsize < self.dtype.itemsize
+        if array.dtype.kind not in "biufV":  # bfloat16 is of the kind V
+            what = type(value).__name__ if array.dtype == object else array.dtype
+            raise ExportError(f"{name} returns {what}.", "Losses and gradients are real numbers.", "", "Return these.")
+        self.narrow |= array.dtype.kind in "fV" and array.dtype.itemsize < self.dtype.itemsize
         return array
 
 
@@ -138,7 +141,7 @@ class Method:
         after = seen.loss(x)
         good = acceptable(after, before)
         kept = good or not self.rule.judged_by_loss
-        message = f"{taken} steps were made" + ("." if good else ", and the run ended above its start.")
+        message = f"{taken} steps were made" + ("." if good else f", and {_trouble(before, after)}.")
         if seen.narrow:
             text = f"fun or jac returns fewer digits than {dtype}: the certificate does not cover this run."
             warnings.warn(text, OptimizeWarning, 3)
@@ -187,7 +190,7 @@ class Method:
                 "The certificate counts gradients, and differences would be others.",
                 "Pass jac=jax.grad(fun), or write it by hand.",
             )
-        if bounds is not None or np.any(constraints):
+        if _bounded(bounds) or np.any(constraints):
             raise ExportError(
                 "Bounds or constraints were given.",
                 "The rule was learned without any.",
@@ -219,6 +222,20 @@ def _stages(program: Program) -> list[Any]:
     """What is asked for, with the compiled program that finds the point; at the end the outputs."""
     asks = program.asks
     return [(ask, jax.jit(program.until(number))) for number, ask in enumerate((*asks, None))]
+
+
+def _trouble(before: float, after: float) -> str:
+    if np.isnan(before) or np.isnan(after):
+        return f"the loss at the {'start' if np.isnan(before) else 'end'} is not a number"
+    return "the run ended above its start"
+
+
+def _bounded(bounds: Any) -> bool:
+    """Whether bounds, of one of the two forms that SciPy knows, exclude anything."""
+    if bounds is None:
+        return False
+    pairs = bounds if not isinstance(bounds, Bounds) else zip(np.ravel(bounds.lb), np.ravel(bounds.ub), strict=True)
+    return any(low not in (None, -np.inf) or high not in (None, np.inf) for low, high in pairs)
 
 
 def _stops(callback: Any, x: np.ndarray, seen: Counted) -> bool:
