@@ -5,6 +5,8 @@ of neighbours. The export carries no second copy of the parameters, so that both
 """
 
 import time
+import warnings
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -12,17 +14,30 @@ import numpy as np
 import optax
 
 import pacopt
+from pacopt.exporting.rule import rule_of
+from pacopt.exporting.to_optax import transformation_of
 
 SIZE, TURNS = 10**6, 200
 
 
-def learned(algorithm):
-    """A small run of a problem, so that there is something to export."""
+class Large(pacopt.AbstractProblem):
+    """As many unknowns as are timed; it is never run."""
+
+    def start(self, instance):
+        return jnp.zeros(SIZE)
+
+    def loss(self, x, instance):
+        return jnp.sum(x**2)
+
+
+def exported(algorithm):
+    """What a small run learned, as if for a large problem: an export runs on the problem that it was learned for."""
     law = pacopt.VaryingCurvature.draw(seed=0, n=5)
     split = pacopt.split(law.sample(150, seed=0), prior=30, train=100, test=20, seed=0)
-    return pacopt.learn(
+    learned = pacopt.learn(
         law.problem, algorithm, split, steps=5, prior=pacopt.priors.Search(candidates=4, explore=1, rounds=1)
     )
+    return transformation_of(replace(rule_of(learned), problem=Large()))
 
 
 def compiled(transformation):
@@ -35,16 +50,17 @@ def compiled(transformation):
 
 
 def main():
+    warnings.filterwarnings("ignore", message="Parameters are float32")
     rng = np.random.default_rng(0)
     gradient = jnp.asarray(rng.standard_normal(SIZE), jnp.float32)
     rate = pacopt.Interval(1e-4, 1.0, log=True)
-    exported = {
-        "Adam": learned(pacopt.Adam()).as_optax(),
-        "Optax(optax.adam)": learned(pacopt.Optax(optax.adam, learning_rate=rate)).as_optax(),
+    each = {
+        "Adam": exported(pacopt.Adam()),
+        "Optax(optax.adam)": exported(pacopt.Optax(optax.adam, learning_rate=rate)),
     }
     own = optax.adam(1e-3)
     print(f"{SIZE:,} float32 parameters, {TURNS} turns")
-    for name, transformation in exported.items():
+    for name, transformation in each.items():
         seconds = {"exported": [], "optax": []}
         runs = {"exported": transformation, "optax": own}
         steps = {key: compiled(each) for key, each in runs.items()}

@@ -7,6 +7,7 @@ import numpy as np
 import optax
 
 import pacopt
+from cases import Logistic, _sample_logistic
 from pacopt.algorithms.base import initial_of
 from pacopt.engines.traced.nesting import flattened
 from pacopt.exporting.rule import rule_of
@@ -29,10 +30,12 @@ def moving(rule):
 
 
 SCALAR, QUASI = pacopt.ScalarRule(steps=STEPS, width=5), pacopt.QuasiNewtonRule(steps=STEPS, width=5)
-CONJUGATE = pacopt.ConjugateRule(steps=STEPS, memory=3, width=5)
+CONJUGATE = pacopt.ConjugateRule(steps=STEPS, memory=2, width=5)
 PAIRS = pacopt.QuasiNewtonRule(steps=STEPS, width=5, memory=3)
 SCHEDULE = pacopt.Schedule(pacopt.HeavyBall(), steps=STEPS, start=CONSTANT)
 METRIC = np.linspace(0.5, 2.0, N) / np.sqrt(CURVATURE[1])
+LOW_RANK = pacopt.Preconditioned(pacopt.HeavyBall(), dimension=N, rank=2)
+LOW = LOW_RANK.initial(0) | CONSTANT
 RATE = pacopt.Interval(1e-3, 10.0, log=True)
 ADAM = {"step_size": 0.3, "b1": 0.8, "b2": 0.99}
 
@@ -57,6 +60,7 @@ LONG = {
     "QuasiNewtonRule": (QUASI, moving(QUASI)),
     "QuasiNewtonRule with pairs": (PAIRS, moving(PAIRS)),
     "Preconditioned LBFGS": (pacopt.Preconditioned(pacopt.LBFGS(memory=3), METRIC), {}),
+    "Preconditioned of low rank": (LOW_RANK, LOW | {"right": 0.2 * LOW["left"]}),
     "Optax with a choice": (
         pacopt.Optax(optax.sgd, learning_rate=RATE, momentum=0.5, nesterov=pacopt.Choice(False, True)),
         {"learning_rate": 1e-4, "nesterov": True},
@@ -64,6 +68,14 @@ LONG = {
     "Optax with the loss": (pacopt.Optax(optax.polyak_sgd, max_learning_rate=RATE), {"max_learning_rate": 1e-3}),
 }
 ALL = QUICK | LONG
+
+#: A problem whose points have two arrays, bias and weights, and algorithms that treat each array by itself, or not.
+PAIR, PAIRED = Logistic(), _sample_logistic(3, seed=0)
+BY_ARRAY = {
+    "BarzilaiBorwein": (pacopt.BarzilaiBorwein(), {}),
+    "lamb": (pacopt.Optax(optax.lamb, learning_rate=RATE), {"learning_rate": 0.3}),
+    "adafactor": (pacopt.Optax(optax.adafactor, learning_rate=RATE), {"learning_rate": 0.3}),
+}
 
 
 @cache
@@ -79,6 +91,12 @@ def rule(algorithm, hyper=None, problem=LAW.problem, steps=STEPS):
     given = initial_of(algorithm, 0) if hyper is None else hyper
     values = flattened(algorithm, given)
     return replace(rule_of(learned()), algorithm=algorithm, problem=problem, values=values, steps=steps)
+
+
+def paired(algorithm, hyper):
+    """The same for the problem whose points have two arrays."""
+    fields = {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in PAIRED.fields.items()}
+    return replace(rule(algorithm, hyper, problem=PAIR), origin=replace(learned().origin, fields=fields))
 
 
 def reached(algorithm, hyper, steps=STEPS, problem=LAW.problem, instances=INSTANCES):

@@ -1,5 +1,6 @@
 """What was learned does in optax and in SciPy what it does here, and says what of it is certified."""
 
+import re
 import sys
 from dataclasses import replace
 
@@ -8,12 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from scipy.optimize import OptimizeWarning, minimize
+from scipy.optimize import Bounds, OptimizeWarning, minimize
 
 import exported
 import pacopt
-from cases import Logistic, _sample_logistic
-from exported import ALL, INSTANCES, LAW, LONG, STEPS, learned, reached, rule
+from exported import ALL, BY_ARRAY, INSTANCES, LAW, LONG, PAIR, PAIRED, STEPS, learned, paired, reached, rule
 from pacopt.errors import ExportError
 from pacopt.exporting.rule import rule_of
 from pacopt.exporting.to_optax import transformation_of
@@ -21,6 +21,12 @@ from pacopt.exporting.to_scipy import Method
 
 EACH = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in ALL]
+)
+
+#: Algorithms that take a gradient at the start, before their first step.
+BEGINNING = (
+    *("ConjugateGradients", "BarzilaiBorwein", "LBFGS", "NonlinearConjugateGradients", "QuasiNewtonRule"),
+    *("QuasiNewtonRule with pairs", "Preconditioned LBFGS"),
 )
 
 
@@ -74,8 +80,7 @@ def test_scipy_reaches_the_losses_of_the_table_with_as_many_gradients(name):
         assert result.fun == fun(result.x)
         assert result.success
         assert result.nit == STEPS
-    begins = name not in exported.QUICK or name in ("ConjugateGradients", "BarzilaiBorwein")
-    assert result.njev == STEPS + (begins and not name.startswith("Optax"))
+    assert result.njev == STEPS + (name in BEGINNING)
 
 
 def test_only_gradients_are_evaluated_where_only_they_are_used():
@@ -147,35 +152,80 @@ def test_a_run_that_ends_above_its_start_returns_the_start():
     assert not minimize(lambda x: np.nan if x[0] else 1.0, x0 * 0, jac=lambda x: x + 1, method=method).success
 
 
-def test_points_that_are_pytrees_go_to_optax_as_they_are_and_to_scipy_as_vectors():
-    problem, instances = Logistic(), _sample_logistic(1, seed=0)
-    algorithm, hyper = pacopt.BarzilaiBorwein(), {}
-    _, losses = reached(algorithm, hyper, problem=problem, instances=instances)
-    made = replace(rule(algorithm, hyper, problem=problem), origin=replace(learned().origin, fields=shapes(instances)))
+@pytest.mark.parametrize("name", BY_ARRAY)
+def test_points_that_are_pytrees_go_to_optax_as_they_are_and_to_scipy_as_vectors(name):
+    made = paired(*BY_ARRAY[name])
+    _, losses = reached(*BY_ARRAY[name], problem=PAIR, instances=PAIRED)
     with jax.enable_x64(True):
-        start = problem.start(instances[0])
+        start = PAIR.start(PAIRED[0])
         flat, as_point = jax.flatten_util.ravel_pytree(start)
-        _, x = loop(transformation_of(made), lambda x: problem.loss(x, instances[0]), start)
-        both = jax.jit(jax.value_and_grad(lambda x: problem.loss(as_point(x), instances[0])))
+        _, x = loop(transformation_of(made), lambda x: PAIR.loss(x, PAIRED[0]), start)
+        both = jax.jit(jax.value_and_grad(lambda x: PAIR.loss(as_point(x), PAIRED[0])))
         result = minimize(both, np.asarray(flat), jac=True, method=Method(made))
-        np.testing.assert_allclose([float(problem.loss(x, instances[0])), result.fun], losses[0], rtol=1e-12)
+        np.testing.assert_allclose([float(PAIR.loss(x, PAIRED[0])), result.fun], losses[0], rtol=1e-12)
 
 
-def shapes(instances):
-    return {name: f"{array.dtype}{list(array.shape[1:])}" for name, array in instances.fields.items()}
+def test_optax_refuses_parameters_that_are_no_point_of_the_problem():
+    transformation = transformation_of(paired(*BY_ARRAY["lamb"]))
+    needed = "A point of Logistic is bias of the shape [], weights of the shape [4]"
+    assert f"{needed}, in this order." in transformation.__doc__
+    others = {
+        "an array of the shape [5]": jnp.zeros(5),
+        "b of the shape [], w of the shape [4]": {"w": jnp.zeros(4), "b": jnp.zeros(())},
+        "bias of the shape [], weights of the shape [3]": {"weights": jnp.zeros(3), "bias": jnp.zeros(())},
+    }
+    for words, params in others.items():
+        with pytest.raises(ExportError, match=re.escape(f"The parameters are {words}. {needed}.")):
+            transformation.init(params)
+
+
+def test_scipy_says_how_a_point_is_a_vector_and_refuses_another_length():
+    method = Method(paired(*BY_ARRAY["lamb"]))
+    assert "is bias of the shape [], weights of the shape [4], in this order." in method.__doc__
+    assert "each array after those of the array before it, row by row" in method.__doc__
+    with pytest.raises(ExportError, match=re.escape("x0 has 3 numbers. A point of Logistic has 5: bias of the")):
+        minimize(np.sum, np.zeros(3), jac=np.ones_like, method=method)
+    preconditioned = Method(rule(*ALL["Preconditioned"]))
+    with pytest.raises(ExportError, match="A point of DiagonalQuadratic has 6: an array of the shape"):
+        minimize(np.sum, np.zeros(4), jac=np.ones_like, method=preconditioned)
 
 
 def test_float32_parameters_stay_float32():
     algorithm, hyper = ALL["Adam"]
     _, losses = reached(algorithm, hyper)
     data = {name: jnp.asarray(array, jnp.float32) for name, array in INSTANCES[0].items()}
-    x, _ = loop(transformation_of(rule(algorithm, hyper)), lambda x: LAW.problem.loss(x, data), jnp.zeros(exported.N))
+    transformation = transformation_of(rule(algorithm, hyper))
+    with pytest.warns(UserWarning, match="does not cover this run"):
+        x, _ = loop(transformation, lambda x: LAW.problem.loss(x, data), jnp.zeros(exported.N))
     assert x.dtype == jnp.float32
     assert float(LAW.problem.loss(x, data)) == pytest.approx(losses[0], rel=1e-4)
 
 
+def test_a_certificate_is_for_the_precision_of_its_runs():
+    made = rule(*ALL["Adam"])
+    for words in (transformation_of(made).__doc__, Method(made).__doc__):
+        assert f"after {STEPS} steps in float64, with" in words
+        assert "another precision than float64" in words
+    with pytest.warns(UserWarning, match="Parameters are float32, and the certificate speaks of float64"):
+        transformation_of(made).init(jnp.zeros(exported.N))
+    with pytest.raises(ExportError, match="The parameters are int32"):
+        transformation_of(made).init(jnp.zeros(exported.N, int))
+
+
+def test_losses_and_gradients_in_float32_are_not_covered_in_scipy():
+    fun, jac = by_hand(INSTANCES[0])
+    narrow = [(lambda x: np.float32(fun(x)), jac), (fun, lambda x: np.float32(jac(x)))]
+    for each in narrow:
+        with pytest.warns(OptimizeWarning, match="fewer digits than float64"):
+            result = minimize(each[0], np.zeros(exported.N), jac=each[1], method=learned().as_scipy_method())
+        assert result.certificate is None
+    by_lists = minimize(fun, [0] * exported.N, jac=lambda x: jac(x).tolist(), method=learned().as_scipy_method())
+    assert by_lists.certificate == learned().certificate.to_dict()["hash"]
+
+
 def test_the_state_holds_no_second_copy_of_the_parameters():
-    state = transformation_of(rule(*ALL["Adam"])).init(jnp.zeros(exported.N))
+    with jax.enable_x64(True):
+        state = transformation_of(rule(*ALL["Adam"])).init(jnp.zeros(exported.N))
     assert [leaf.shape for leaf in state.kept] == [(exported.N,), (exported.N,), ()]
 
 
@@ -185,7 +235,8 @@ def test_after_the_last_number_of_a_schedule_nothing_moves_in_optax():
 
     def ended(updates):
         loss = lambda x: LAW.problem.loss(x, INSTANCES[0])  # noqa: E731
-        return np.asarray(loop(transformation, loss, jnp.zeros(exported.N), updates)[1])
+        with jax.enable_x64(True):
+            return np.asarray(loop(transformation, loss, jnp.zeros(exported.N), updates)[1])
 
     np.testing.assert_array_equal(ended(STEPS + 3), ended(STEPS))
     assert np.any(ended(STEPS - 1) != ended(STEPS))
@@ -201,6 +252,7 @@ def test_more_steps_than_certified_are_refused_for_a_schedule_and_told_for_other
     with pytest.warns(OptimizeWarning, match="does not cover this run"):
         longer = minimize(fun, x0, jac=jac, method=Method(rule(algorithm, hyper)), options={"maxiter": 2 * STEPS})
     assert longer.nit == 2 * STEPS
+    assert longer.certificate is None
     assert longer.fun == pytest.approx(reached(algorithm, hyper, 2 * STEPS)[1][0], rel=1e-12)
 
 
@@ -233,6 +285,8 @@ def test_scipy_passes_arguments_and_callbacks():
     assert result.fun == pytest.approx(seen[-1] + 7.0)
     stopped = minimize(fun, np.zeros(exported.N), jac=jac, method=method, callback=new)
     assert stopped.nit == 4
+    assert stopped.certificate is None
+    assert result.certificate == method.certificate
     assert not stopped.success
     assert "callback" in stopped.message
 
@@ -378,12 +432,31 @@ def test_a_missing_torch_is_told(monkeypatch):
         ({"constraints": {"type": "eq", "fun": np.sum}}, "constraints"),
         ({"options": {"maxiter": 2.5}}, "maxiter is 2.5"),
         ({"jac": lambda x: x[:2]}, "jac returns an array of the shape"),
+        ({"jac": lambda x: None}, "jac returns NoneType"),
+        ({"jac": lambda x: x + 1j}, "jac returns complex128"),
     ],
 )
 def test_what_scipy_may_ask_and_the_rule_cannot_do_is_refused(options, words):
     fun, jac = by_hand(INSTANCES[0])
     with pytest.raises(ExportError, match=words):
         minimize(fun, np.zeros(exported.N), method=learned().as_scipy_method(), **({"jac": jac} | options))
+
+
+def test_bounds_that_exclude_nothing_are_none():
+    fun, jac = by_hand(INSTANCES[0])
+    for bounds in ([(None, None)] * exported.N, Bounds(-np.inf, np.inf)):
+        method = learned().as_scipy_method()
+        assert minimize(fun, np.zeros(exported.N), jac=jac, method=method, bounds=bounds).success
+
+
+def test_a_loss_has_to_be_a_number():
+    _, jac = by_hand(INSTANCES[0])
+    method, x0 = learned().as_scipy_method(), np.zeros(exported.N)
+    with pytest.raises(ExportError, match="fun returns NoneType"):
+        minimize(lambda x: None, x0, jac=jac, method=method)
+    result = minimize(lambda x: np.nan if x.any() else 1.0, x0, jac=jac, method=method)
+    assert result.message == f"{STEPS} steps were made, and the loss at the end is not a number. The start is returned."
+    assert "the loss at the start is not a number" in minimize(lambda x: np.nan, x0, jac=jac, method=method).message
 
 
 def test_a_tolerance_is_not_ignored_silently():
@@ -393,9 +466,10 @@ def test_a_tolerance_is_not_ignored_silently():
 
 
 def test_optax_is_told_what_an_update_needs():
-    x = jnp.zeros(exported.N)
     transformation = transformation_of(rule(*ALL["ScalarRule"]))
-    state = transformation.init(x)
+    with jax.enable_x64(True):
+        x = jnp.zeros(exported.N)
+        state = transformation.init(x)
     with pytest.raises(ExportError, match="without params"):
         transformation.update(x, state)
     with pytest.raises(ExportError, match="without value="):

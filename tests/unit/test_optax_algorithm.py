@@ -128,6 +128,14 @@ def test_a_function_of_ones_own_is_passed_and_another_one_is_refused(tmp_path):
             pacopt.Learned.load(tmp_path / "run", algorithm=other)
 
 
+def test_a_run_with_a_schedule_is_found_again(tmp_path):
+    def decaying():
+        return Optax(optax.sgd, learning_rate=optax.cosine_decay_schedule(1e-4, 8), momentum=Interval(0.0, 0.9))
+
+    learned(decaying()).save(tmp_path / "run")
+    assert pacopt.Learned.load(tmp_path / "run", algorithm=decaying()).missing == ""
+
+
 @pytest.mark.parametrize("function", [optax.sgd, optax.nadam, optax.contrib.schedule_free_adamw])
 def test_functions_of_optax_are_found_by_name_also_if_arguments_are_filled_in(function):
     assert renamed(json.loads(json.dumps(named(function)))) is function
@@ -151,6 +159,21 @@ BAD = {
         "Python code",
     ),
     "it refuses the value": (lambda: Optax(optax.scale_by_adam, mu_dtype="no type"), "refuses"),
+    "a number in quotes": (lambda: Optax(optax.adam, learning_rate="0.1"), "'learning_rate' is '0.1'"),
+    "not a number": (lambda: Optax(optax.adam, learning_rate=RATE, b1=float("nan")), "'b1' is nan"),
+    "no name": (lambda: Optax(optax.adam, RATE), "1 of the arguments of adam have no name"),
+    "a loss": (lambda: Optax(optax.l2_loss, predictions=RATE), "An optax.GradientTransformation is needed"),
+    "points of its own": (
+        lambda: table(
+            Optax(optax.lookahead, fast_optimizer=optax.sgd(0.1), sync_period=3, slow_step_size=RATE),
+            {"slow_step_size": [0.1]},
+        ),
+        "lookahead makes a transformation that fails on a point of DiagonalQuadratic",
+    ),
+    "random numbers": (
+        lambda: table(Optax(optax.noisy_sgd, learning_rate=RATE, key=0), {"learning_rate": [0.1]}),
+        "carries a key",
+    ),
     "a line search": (
         lambda: table(Optax(optax.lbfgs, learning_rate=RATE), {"learning_rate": [0.1]}),
         "evaluates the loss itself",

@@ -10,7 +10,7 @@ import pytest
 import exported
 import pacopt
 from alone import run_fresh
-from exported import ALL, INSTANCES, STEPS, learned, reached, rule
+from exported import ALL, BY_ARRAY, INSTANCES, PAIR, PAIRED, STEPS, learned, paired, reached, rule
 from pacopt.errors import ExportError, StorageError
 from pacopt.exporting.to_torch import optimizer_of
 
@@ -28,12 +28,12 @@ def torch():
 
 
 def start(torch, column=0, dtype=None):
-    """Parameters at the start, in two tensors, and the loss of an instance as a function of them."""
-    x = [torch.zeros(size, dtype=dtype or torch.float64, requires_grad=True) for size in ((2, 1), (exported.N - 2,))]
+    """Parameters at the start, and the loss of an instance as a function of them."""
+    x = [torch.zeros(exported.N, dtype=dtype or torch.float64, requires_grad=True)]
     data = {name: torch.as_tensor(np.array(array)) for name, array in INSTANCES[column].items()}
 
     def loss():
-        return 0.5 * ((data["diagonal"] * torch.cat([x[0].reshape(-1), x[1]]) - data["b"]) ** 2).sum()
+        return 0.5 * ((data["diagonal"] * x[0] - data["b"]) ** 2).sum()
 
     return x, loss
 
@@ -69,6 +69,33 @@ def test_torch_reaches_the_losses_of_the_table(name, torch):
         assert found == pytest.approx(losses[column], rel=1e-9, abs=1e-15 * before[column])
 
 
+def logistic(torch, bias, weights):
+    data = {name: torch.as_tensor(np.array(array)) for name, array in PAIRED[0].items()}
+    margin = data["y"] * (data["X"] @ weights + bias)
+    return torch.nn.functional.softplus(-margin).mean() + PAIR.ridge * (weights**2).sum()
+
+
+@pytest.mark.parametrize("name", BY_ARRAY)
+def test_a_point_with_several_arrays_is_a_tensor_for_each_or_one_for_all(name, torch):
+    kind = optimizer_of(paired(*BY_ARRAY[name]))
+    _, losses = reached(*BY_ARRAY[name], problem=PAIR, instances=PAIRED)
+    for shapes in (((), (4,)), ((5,),)):
+        x = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+        optimizer = kind(x)
+        closure = closing(optimizer, lambda x=x: logistic(torch, *(x if len(x) == 2 else (x[0][0], x[0][1:]))))
+        for _ in range(kind.updates):
+            optimizer.step(closure)
+        assert optimizer.finish(closure) == pytest.approx(losses[0], rel=1e-9)
+
+
+def test_parameters_in_another_order_are_refused(torch):
+    kind = optimizer_of(paired(*BY_ARRAY["lamb"]))
+    assert "bias of the shape [], weights of the shape [4], in this order." in kind.__doc__
+    for shapes in (((4,), ()), ((2,), (3,)), ((1, 5),)):
+        with pytest.raises(ExportError, match=r"They are bias of the shape \[\], weights of the shape \[4\], in this"):
+            kind([torch.zeros(shape, requires_grad=True) for shape in shapes])
+
+
 def test_gradients_alone_will_do_for_a_rule_that_uses_nothing_else(torch):
     algorithm, hyper = ALL["HeavyBall"]
     x, loss = start(torch)
@@ -84,7 +111,10 @@ def test_gradients_alone_will_do_for_a_rule_that_uses_nothing_else(torch):
 def test_float32_parameters_stay_float32(torch):
     algorithm, hyper = ALL["Adam"]
     x, loss = start(torch, dtype=torch.float32)
-    optimizer = optimizer_of(rule(algorithm, hyper))(x)
+    kind = optimizer_of(rule(algorithm, hyper))
+    with pytest.warns(UserWarning, match="Parameters are float32, and the certificate speaks of float64"):
+        optimizer = kind(x)
+    assert "another precision than float64" in kind.__doc__
     closure = closing(optimizer, loss)
     for _ in range(STEPS):
         optimizer.step(closure)
@@ -129,9 +159,44 @@ def test_more_steps_than_certified_are_refused_for_a_schedule_and_told_for_other
     assert longer == pytest.approx(reached(algorithm, hyper, 2 * STEPS)[1][0], rel=1e-9)
 
 
+def test_a_run_is_finished_once_and_at_its_end(torch):
+    kind = optimizer_of(rule(*ALL["Nesterov"]))
+    x, loss = start(torch)
+    optimizer = kind(x)
+    closure = closing(optimizer, loss)
+    for _ in range(4):
+        optimizer.step(closure)
+    with pytest.warns(UserWarning, match=f"speaks of {STEPS} steps, and this run ends after 4"):
+        early = optimizer.finish(closure)
+    assert early == pytest.approx(reached(*ALL["Nesterov"], 4)[1][0], rel=1e-9)
+    with pytest.raises(ExportError, match="step was called after finish"):
+        optimizer.step(closure)
+
+
+def test_a_step_without_a_gradient_is_no_step(torch):
+    kind = optimizer_of(rule(*ALL["HeavyBall"]))
+    x, loss = start(torch)
+    optimizer = kind(x)
+    with pytest.raises(ExportError, match="No parameter has a gradient"):
+        optimizer.step()
+    with pytest.raises(ExportError, match="The closure returns None"):
+        optimizer.step(lambda: loss().backward())
+    closure = closing(optimizer, loss)
+    for _ in range(kind.updates):
+        optimizer.step(closure)
+    assert optimizer.finish(closure) == pytest.approx(reached(*ALL["HeavyBall"])[1][0], rel=1e-9)
+
+
+def test_there_are_no_parameters_but_those_given_first(torch):
+    x, _ = start(torch)
+    optimizer = optimizer_of(rule(*ALL["HeavyBall"]))(x)
+    with pytest.raises(ExportError, match="Pass all parameters at once"):
+        optimizer.add_param_group({"params": [torch.zeros(3, requires_grad=True)]})
+
+
 def test_what_torch_hands_over_has_to_fit(torch):
     kind = optimizer_of(rule(*ALL["ScalarRule"]))
-    with pytest.raises(ExportError, match="The parameters have 3 numbers"):
+    with pytest.raises(ExportError, match=r"The parameters have the shapes \[3\]"):
         kind([torch.zeros(3, requires_grad=True)])
     x, loss = start(torch)
     loss().backward()

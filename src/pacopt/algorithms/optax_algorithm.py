@@ -1,18 +1,22 @@
 """Any gradient transformation of optax, with its numbers as hyperparameters."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from pacopt.algorithms.base import AbstractAlgorithm, Hyper
 from pacopt.algorithms.vectors import refuse_nonsmooth
 from pacopt.errors import AlgorithmError, suggest
 from pacopt.problems.base import Objective, Point
 from pacopt.space import AbstractSpace, Choice, Tree
+
+EXAMPLE = "Write Optax(optax.adam, learning_rate=pacopt.Interval(1e-4, 1.0, log=True)), for example."
 
 
 class State(NamedTuple):
@@ -37,7 +41,8 @@ class Optax(AbstractAlgorithm):
     All candidates run in one compiled program, since the transformation is made from traced numbers. A `Choice` of
     numbers or booleans (`nesterov=Choice(False, True)`) is compiled once for each of its values.
 
-    A stored run finds functions of optax again by their names; one of your own is passed to `Learned.load`.
+    A stored run finds functions of optax again by their names; one of your own, or a schedule, is passed to
+    `Learned.load`. A transformation that carries a key for random numbers (`optax.noisy_sgd`) is refused.
 
     >>> import optax
     >>> from pacopt import Interval
@@ -51,7 +56,19 @@ class Optax(AbstractAlgorithm):
     spaces: tuple[tuple[str, AbstractSpace], ...] = eqx.field(static=True)
     fixed: Mapping[str, Any]
 
-    def __init__(self, factory: Any, /, **arguments: Any) -> None:
+    def __init__(self, factory: Any, /, *unnamed: Any, **arguments: Any) -> None:
+        if unnamed:
+            raise AlgorithmError(
+                f"{len(unnamed)} of the arguments of {_name(factory)} have no name.",
+                "Arguments are given by name.",
+                "Hyperparameters are called by it in statements, reports and files.",
+                EXAMPLE,
+            )
+        for each in arguments.values():
+            # Some of optax's schedules turn a whole number that they enclose into a float when they are first called.
+            # Compiled functions and stored runs are found by what they enclose, which must not change later.
+            if inspect.isfunction(each) and each.__module__.startswith("optax.schedules"):
+                each(0)
         self.factory = factory
         self.spaces = tuple((name, each) for name, each in arguments.items() if isinstance(each, AbstractSpace))
         self.fixed = {name: each for name, each in arguments.items() if not isinstance(each, AbstractSpace)}
@@ -70,7 +87,16 @@ class Optax(AbstractAlgorithm):
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
         """The point, and the transformation at rest."""
         refuse_nonsmooth(self, objective)
-        return State(x, self._made(hyper).init(x))
+        with self._explained(objective):
+            inner = self._made(hyper).init(x)
+        if any(jnp.issubdtype(jnp.result_type(leaf), jax.dtypes.prng_key) for leaf in jax.tree.leaves(inner)):
+            raise AlgorithmError(
+                f"{_name(self.factory)} makes a transformation that carries a key for random numbers.",
+                "A transformation draws none.",
+                "Every run would draw the same, and a statement is about fresh ones.",
+                "Write it as a pacopt.AbstractStochasticAlgorithm, which is given a key for each step.",
+            )
+        return State(x, inner)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
         """One gradient, one update."""
@@ -78,17 +104,8 @@ class Optax(AbstractAlgorithm):
 
         value, gradient = objective.value_and_gradient(state.x)
         transformation = optax.with_extra_args_support(self._made(hyper))
-        try:
+        with self._explained(objective):
             updates, inner = transformation.update(gradient, state.inner, state.x, value=value, grad=gradient)
-        except TypeError as error:
-            if "value_fn" not in str(error):
-                raise
-            raise AlgorithmError(
-                f"{_name(self.factory)} makes a transformation that evaluates the loss itself: {error}.",
-                "A step takes one gradient, at the current point.",
-                "Steps are what is counted: a line search inside of one would be free.",
-                "Take pacopt.LBFGS, whose trials are steps; or optax.lbfgs with linesearch=None.",
-            ) from error
         return State(optax.apply_updates(state.x, updates), inner)
 
     def read(self, state: State) -> Point:
@@ -98,20 +115,41 @@ class Optax(AbstractAlgorithm):
     def _made(self, hyper: Hyper) -> Any:
         return self.factory(**self.fixed, **hyper)
 
+    @contextmanager
+    def _explained(self, objective: Objective) -> Iterator[None]:
+        """Say what is wrong with a transformation that fails on a point."""
+        name = _name(self.factory)
+        try:
+            yield
+        except (AttributeError, TypeError, ValueError) as error:
+            if "value_fn" in str(error):
+                raise AlgorithmError(
+                    f"{name} makes a transformation that evaluates the loss itself: {error}.",
+                    "A step takes one gradient, at the current point.",
+                    "Steps are what is counted: a line search inside of one would be free.",
+                    "Take pacopt.LBFGS, whose trials are steps; or optax.lbfgs with linesearch=None.",
+                ) from error
+            raise AlgorithmError(
+                f"{name} makes a transformation that fails on a point of {type(objective.problem).__name__}: "
+                f"{str(error).rstrip('.')}.",
+                "A transformation takes points and gradients in the form that the problem gives them.",
+                "",
+                "Look at what the function is given, or take another one.",
+            ) from error
+
 
 def _name(factory: Any) -> str:
     return getattr(factory, "__name__", None) or repr(factory)
 
 
 def _check_names(factory: Any, names: tuple[str, ...]) -> None:
-    example = "Write Optax(optax.adam, learning_rate=pacopt.Interval(1e-4, 1.0, log=True)), for example."
     if not callable(factory):
         made = hasattr(factory, "init") and hasattr(factory, "update")
         raise AlgorithmError(
             f"{'A transformation' if made else 'An object of type ' + type(factory).__name__} was given.",
             "The function that makes it is needed, and its arguments by name.",
             "It is made anew from the numbers of each candidate.",
-            example,
+            EXAMPLE,
         )
     try:
         known = inspect.signature(factory).parameters
@@ -147,6 +185,27 @@ def _check_numbers(arguments: Mapping[str, Any]) -> None:
                 "",
                 "Fix it, or write a function that chooses by a number.",
             )
+        if not _is_number(each):
+            raise AlgorithmError(
+                f"{name!r} is {each!r}.",
+                "A number is needed.",
+                "",
+                f"Write {name}=0.1, or {name}=pacopt.Interval(...).",
+            )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is what it seems: neither a number in quotes nor one that is none. Other things are fine."""
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:  # the name of a type, say
+            return True
+        return False
+    is_float = isinstance(value, float | np.ndarray | np.generic | jax.Array) and jnp.issubdtype(
+        jnp.result_type(value), jnp.inexact
+    )
+    return not (is_float and np.isnan(value).any())
 
 
 def _check_made(algorithm: Optax) -> None:

@@ -85,9 +85,9 @@ def machine_for(rule: Rule, point: Point) -> Machine:
 
 
 def machine_for_one(rule: Rule) -> Machine:
-    """The machine for points of the problem as one vector, for a host that hands over one gradient at a time."""
+    """The machine for points of the problem, for a host that hands over one gradient at a time."""
     with precision(rule.dtype):
-        machine = machine_for(rule, np.zeros(rule.unknowns, rule.dtype))
+        machine = machine_for(rule, rule.point)
         _check_one_point(machine, rule)
     return machine
 
@@ -105,7 +105,8 @@ def _check_one_point(machine: Machine, rule: Rule) -> None:
             "There, each update is given the gradient at one point.",
             "Use learned.as_scipy_method(), which is given the loss as a function.",
         )
-    x = [jnp.asarray(np.random.default_rng(0).standard_normal(rule.unknowns), rule.dtype)]
+    rng = np.random.default_rng(0)
+    x = [jnp.asarray(rng.standard_normal(leaf.shape), rule.dtype) for leaf in rule.leaves]
     asks = [machine.begin.until(0)(*x)] if machine.begin.asks else []
     if not machine.spends:
         given = [jnp.ones((), x[0].dtype) for ask in machine.begin.asks for _ in ask.answers]

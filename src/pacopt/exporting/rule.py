@@ -1,6 +1,7 @@
 """What is exported: the deployed algorithm with its hyperparameters, and what its certificate says of it."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -13,13 +14,16 @@ from pacopt.engines.traced.engine import Traced
 from pacopt.engines.traced.nesting import flat_space, nested
 from pacopt.engines.traced.precision import precision
 from pacopt.errors import ExportError
-from pacopt.problems.base import AbstractMetric, AbstractProblem, AbstractProximable
+from pacopt.exporting.leaves import Leaf, listed
+from pacopt.problems.base import AbstractMetric, AbstractProblem, AbstractProximable, Point
 from pacopt.provenance import Origin
 from pacopt.statement import subject_of
 
 if TYPE_CHECKING:
     from pacopt.learned import Learned
 
+#: JAX does not annotate it.
+SHAPED: Any = jax.ShapeDtypeStruct
 #: What is said of an export for each host: whether the safeguard is part of it.
 SAFEGUARD = {
     True: "The point where the run ended is returned if its loss is finite and at most that of the start, else the "
@@ -59,12 +63,17 @@ class Rule:
         own = _horizon(self.algorithm)
         return None if own is None else max(own, self.steps)
 
-    @property
-    def unknowns(self) -> int:
-        """How many numbers a point of the problem has."""
+    @cached_property
+    def point(self) -> Point:
+        """The shapes of a point of the problem, in its structure: an algorithm may treat each array by itself."""
         with precision(self.dtype):
             start = jax.eval_shape(self.problem.start, _instance(self.origin))
-        return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(start))
+        return jax.tree.map(lambda leaf: SHAPED(leaf.shape, self.dtype), start)
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The arrays of a point, in the order in which hosts hold them."""
+        return leaves_of(self.point)
 
     def hyper(self, dtype: Any) -> dict[str, Any]:
         """The hyperparameters as the algorithm sees them, in the precision of the host."""
@@ -99,11 +108,13 @@ class Rule:
                 f"{type(self.algorithm).__name__} as learned for {kind}, {host}.",
                 "",
                 f"Certificate {self.identity}, for {subject.hyper}, {subject.run}.",
+                f"A point of {kind} is {listed(self.leaves)}" + (", in this order." if self.leaves[1:] else "."),
                 f"Covered are new instances of {kind} from the same distribution, from the start that it gives them, "
-                f"after {self.steps} steps, with confidence {c.confidence!r}:",
+                f"after {self.steps} steps in {self.dtype}, with confidence {c.confidence!r}:",
                 *(f"- {line}" for line in lines or ["Nothing: every claim of this certificate needs the safeguard."]),
                 SAFEGUARD[safeguard],
-                "Not covered: other problems, other starts, other numbers of steps"
+                "Not covered: other problems, other starts, other numbers of steps, "
+                f"another precision than {self.dtype}"
                 + (f", and what needs the safeguard ({', '.join(left)})." if left else "."),
             ]
         )
@@ -143,6 +154,14 @@ def rule_of(learned: "Learned") -> Rule:
             "Use learned.solve(instance), or learn without Effort.",
         )
     return Rule(algorithm, problem, learned.hyper, engine.length, engine.precision, learned.certificate, learned.origin)
+
+
+def leaves_of(point: Point) -> tuple[Leaf, ...]:
+    """The arrays of a point."""
+    found = jax.tree_util.tree_leaves_with_path(point)
+    return tuple(
+        Leaf(jax.tree_util.keystr(path, simple=True, separator="."), tuple(np.shape(leaf))) for path, leaf in found
+    )
 
 
 def _horizon(algorithm: Any) -> int | None:

@@ -9,8 +9,9 @@ import optax  # type: ignore[import-untyped]
 from jaxtyping import Array, Int
 
 from pacopt.errors import ExportError
+from pacopt.exporting.leaves import listed, misfit, warn_of_precision
 from pacopt.exporting.machine import Machine, machine_for, machine_for_one
-from pacopt.exporting.rule import Rule
+from pacopt.exporting.rule import Rule, leaves_of
 
 
 class State(NamedTuple):
@@ -41,6 +42,7 @@ def transformation_of(rule: Rule) -> Transformation:
         shapes = jax.eval_shape(lambda: jax.tree.map(jnp.asarray, params))
         key = jax.tree.structure(params), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(shapes))
         if key not in machines:
+            _check_point(rule, shapes)
             machines[key] = machine_for(rule, shapes)
         return machines[key]
 
@@ -50,6 +52,7 @@ def transformation_of(rule: Rule) -> Transformation:
 
     def init(params: Any) -> State:
         machine, leaves = machine_of(params), jax.tree.leaves(params)
+        warn_of_precision((str(jnp.result_type(leaf)) for leaf in leaves), str(rule.dtype))
         if machine.begin.asks:
             state = tuple(jnp.zeros(each.shape, each.dtype) for each in machine.shapes)
         else:
@@ -108,6 +111,16 @@ def _use(rule: Rule, machine: Machine, updates: int) -> list[str]:
     if rule.horizon is not None:
         return [*lines, f"It has numbers for {rule.horizon} steps: later updates are zero."]
     return [*lines, "Later updates go on as before, and are not covered."]
+
+
+def _check_point(rule: Rule, params: Any) -> None:
+    found = leaves_of(params)
+    if found != rule.leaves:
+        kind = type(rule.problem).__name__
+        raise misfit(f"The parameters are {listed(found)}.", f"A point of {kind} is {listed(rule.leaves)}.")
+    kinds = {str(leaf.dtype) for leaf in jax.tree.leaves(params) if not jnp.issubdtype(leaf.dtype, jnp.floating)}
+    if kinds:
+        raise misfit(f"The parameters are {', '.join(kinds)}.", "A point has floating-point numbers.")
 
 
 def _given(params: Any) -> Any:

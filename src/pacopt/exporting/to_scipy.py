@@ -8,15 +8,18 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy.optimize import OptimizeResult, OptimizeWarning
+from scipy.optimize import Bounds, OptimizeResult, OptimizeWarning
 
 from pacopt.engines.solution import acceptable
 from pacopt.engines.traced.precision import precision
 from pacopt.errors import ExportError
+from pacopt.exporting.leaves import joined, listed, misfit, parted
 from pacopt.exporting.machine import machine_for
 from pacopt.exporting.program import Program
 from pacopt.exporting.rule import Rule
 
+#: How a point with several arrays is one vector.
+ORDER = "x0 has the numbers of each array after those of the array before it, row by row."
 #: Takes whatever a result has, by name.
 RESULT: Any = OptimizeResult
 
@@ -32,12 +35,14 @@ class Counted:
     losses: int = 0
     gradients: int = 0
     last: tuple[np.ndarray, float] | None = None
+    #: Whether something was computed with fewer digits than in the runs that were certified.
+    narrow: bool = False
 
     def loss(self, x: np.ndarray) -> float:
         """The loss at x; not evaluated twice in a row."""
         if self.last is None or not np.array_equal(self.last[0], x):
             self.losses += 1
-            value = np.asarray(self.fun(x.copy(), *self.args))
+            value = self._measured("fun", self.fun(x.copy(), *self.args))
             if value.size != 1:
                 raise _shape("fun", value.shape, "one number")
             self.last = x, float(value.reshape(()))
@@ -46,10 +51,18 @@ class Counted:
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """The gradient at x."""
         self.gradients += 1
-        value = np.asarray(self.jac(x.copy(), *self.args), dtype=self.dtype)
+        value = self._measured("jac", self.jac(x.copy(), *self.args)).astype(self.dtype)
         if value.shape != x.shape:
             raise _shape("jac", value.shape, f"an array of the shape {list(x.shape)}")
         return value
+
+    def _measured(self, name: str, value: Any) -> np.ndarray:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufV":  # bfloat16 is of the kind V
+            what = type(value).__name__ if array.dtype == object else array.dtype
+            raise ExportError(f"{name} returns {what}.", "Losses and gradients are real numbers.", "", "Return these.")
+        self.narrow |= array.dtype.kind in "fV" and array.dtype.itemsize < self.dtype.itemsize
+        return array
 
 
 def _shape(name: str, shape: tuple[int, ...], needed: str) -> ExportError:
@@ -61,20 +74,24 @@ class Method:
     """A method for `scipy.optimize.minimize(fun, x0, jac=..., method=...)` that carries its certificate.
 
     `claims` are the sentences that hold here, `certificate` is the hash of the certificate, and `steps` the number of
-    steps of a certified run.
+    steps of a certified run. A result has the hash as `certificate`, or None if that run is not covered.
     """
 
     rule: Rule
-    compiled: dict[int, list[list[Any]]] = field(default_factory=dict, init=False, repr=False)
+    #: For a start, a step and the point read: what leads to each point asked for, and then to the end.
+    programs: list[list[Any]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Trace it once, so that what cannot be exported is refused now; and say what it is."""
-        self._programs(self.rule.unknowns)
+        with precision(self.rule.dtype):
+            machine = machine_for(self.rule, self.rule.point)
+        stages = [_stages(each) for each in (machine.begin, machine.step, machine.read)]
+        object.__setattr__(self, "programs", stages)
         more = f"options={{'maxiter': m}} makes m steps instead of {self.steps}, which is not covered" + (
             "; it has no numbers for more." if self.rule.horizon is not None else ", and says so."
         )
         words = self.rule.words("for scipy.optimize.minimize", safeguard=self.rule.judged_by_loss)
-        object.__setattr__(self, "__doc__", f"{words}\n\nThe loss and jac= are needed. {more}")
+        object.__setattr__(self, "__doc__", f"{words}\n\n{ORDER} The loss and jac= are needed. {more}")
 
     @property
     def certificate(self) -> str:
@@ -111,20 +128,23 @@ class Method:
         self._refuse(jac, bounds, constraints, unknown)
         steps = self._checked_steps(maxiter)
         dtype = self.rule.dtype
-        start = np.array(x0, dtype=dtype)
+        start = self._checked_start(np.array(x0, dtype=dtype))
         seen = Counted(fun, jac, args, dtype)
         before = seen.loss(start)
-        begin, step, read = self._programs(start.size)
-        state, taken, stopped = self._run(begin, (start,), seen), 0, False
+        begin, step, read = self.programs
+        state, taken, stopped = self._run(begin, parted(start, self.rule.leaves), seen), 0, False
         while taken < steps and not stopped:
             state, taken = self._run(step, state, seen), taken + 1
             if callback is not None:
-                stopped = _stops(callback, self._run(read, state, seen)[0], seen)
-        (x,) = self._run(read, state, seen)
+                stopped = _stops(callback, joined(self._run(read, state, seen)), seen)
+        x = joined(self._run(read, state, seen))
         after = seen.loss(x)
         good = acceptable(after, before)
         kept = good or not self.rule.judged_by_loss
-        message = f"{taken} steps were made" + ("." if good else ", and the run ended above its start.")
+        message = f"{taken} steps were made" + ("." if good else f", and {_trouble(before, after)}.")
+        if seen.narrow:
+            text = f"fun or jac returns fewer digits than {dtype}: the certificate does not cover this run."
+            warnings.warn(text, OptimizeWarning, 3)
         if stopped:
             message = f"The callback stopped it after {taken} steps."
         elif not good and not kept:
@@ -138,16 +158,8 @@ class Method:
             success=good and not stopped,
             status=0 if good and not stopped else 99 if stopped else 1,
             message=message,
-            certificate=self.certificate,
+            certificate=None if seen.narrow or taken != self.steps else self.certificate,
         )
-
-    def _programs(self, size: int) -> list[list[Any]]:
-        """For a start, a step and the point read: what leads to each point asked for, and then to the end."""
-        if size not in self.compiled:
-            with precision(self.rule.dtype):
-                machine = machine_for(self.rule, np.zeros(size, self.rule.dtype))
-                self.compiled[size] = [_stages(each) for each in (machine.begin, machine.step, machine.read)]
-        return self.compiled[size]
 
     def _run(self, stages: list[Any], inputs: tuple[Any, ...], seen: Counted) -> tuple[Any, ...]:
         given: list[Any] = []
@@ -156,9 +168,19 @@ class Method:
                 found = tuple(map(np.asarray, stage(*inputs, *given)))
             if ask is None:
                 return found
-            given += [] if ask.value is None else [np.asarray(seen.loss(found[0]), self.rule.dtype)]
-            given += [] if ask.gradient is None else [seen.gradient(found[0])]
+            x = joined(found)
+            given += [] if ask.value is None else [np.asarray(seen.loss(x), self.rule.dtype)]
+            given += [] if ask.gradient is None else parted(seen.gradient(x), self.rule.leaves)
         return ()
+
+    def _checked_start(self, x: np.ndarray) -> np.ndarray:
+        size = sum(leaf.size for leaf in self.rule.leaves)
+        if x.shape != (size,):
+            kind = type(self.rule.problem).__name__
+            raise misfit(
+                f"x0 has {x.size} numbers.", f"A point of {kind} has {size}: {listed(self.rule.leaves)}. {ORDER}"
+            )
+        return x
 
     def _refuse(self, jac: Any, bounds: Any, constraints: Any, unknown: dict[str, Any]) -> None:
         if not callable(jac):
@@ -168,7 +190,7 @@ class Method:
                 "The certificate counts gradients, and differences would be others.",
                 "Pass jac=jax.grad(fun), or write it by hand.",
             )
-        if bounds is not None or np.any(constraints):
+        if _bounded(bounds) or np.any(constraints):
             raise ExportError(
                 "Bounds or constraints were given.",
                 "The rule was learned without any.",
@@ -200,6 +222,20 @@ def _stages(program: Program) -> list[Any]:
     """What is asked for, with the compiled program that finds the point; at the end the outputs."""
     asks = program.asks
     return [(ask, jax.jit(program.until(number))) for number, ask in enumerate((*asks, None))]
+
+
+def _trouble(before: float, after: float) -> str:
+    if np.isnan(before) or np.isnan(after):
+        return f"the loss at the {'start' if np.isnan(before) else 'end'} is not a number"
+    return "the run ended above its start"
+
+
+def _bounded(bounds: Any) -> bool:
+    """Whether bounds, of one of the two forms that SciPy knows, exclude anything."""
+    if bounds is None:
+        return False
+    pairs = bounds if not isinstance(bounds, Bounds) else zip(np.ravel(bounds.lb), np.ravel(bounds.ub), strict=True)
+    return any(low not in (None, -np.inf) or high not in (None, np.inf) for low, high in pairs)
 
 
 def _stops(callback: Any, x: np.ndarray, seen: Counted) -> bool:

@@ -41,11 +41,11 @@ def optimizer_of(rule: Rule) -> Any:
         "certificate": rule.identity,
         "claims": list(rule.claims(safeguard=rule.judged_by_loss)),
         "dtype": str(rule.dtype),
+        "leaves": [list(leaf) for leaf in rule.leaves],
         "last": None if rule.horizon is None else rule.horizon + spent,
         "programs": programs,
         "safeguard": rule.judged_by_loss,
         "types": [str(each.dtype) for each in machine.shapes],
-        "unknowns": rule.unknowns,
         "updates": rule.steps + spent,
         "words": rule.words("for torch", safeguard=rule.judged_by_loss),
     }

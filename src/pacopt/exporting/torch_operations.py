@@ -157,6 +157,7 @@ SAME = (
 #: By the names of JAX.
 OPERATIONS: dict[str, Callable[..., Any]] = {
     **{name: _torch(name) for name in SAME},
+    "add_any": _torch("add"),
     "and": _torch("bitwise_and"),
     "or": _torch("bitwise_or"),
     "xor": _torch("bitwise_xor"),

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pacopt.errors import ExportError, StorageError
+from pacopt.exporting.leaves import Leaf, listed, misfit, warn_of_precision
 from pacopt.exporting.torch_operations import run
 from pacopt.support.arrays import load_npz, save_npz
 
 #: What a stored optimizer is called in its file, and which form it has.
-NAME, SCHEMA = "optimizer", 1
+NAME, SCHEMA = "optimizer", 2
 
 
 class Stored(NamedTuple):
@@ -54,6 +55,7 @@ def optimizer_class(stored: Stored) -> Any:
             "torch cannot be imported.", "It runs what is exported to it.", "", "Install pacopt[torch]."
         ) from error
     about = stored.about
+    leaves = tuple(Leaf(name, tuple(shape)) for name, shape in about["leaves"])
     numbers = {name: torch.as_tensor(np.array(array)) for name, array in stored.constants.items()}
 
     class LearnedOptimizer(torch.optim.Optimizer):
@@ -63,17 +65,24 @@ def optimizer_class(stored: Stored) -> Any:
         certificate: str = about["certificate"]
         claims: tuple[str, ...] = tuple(about["claims"])
         updates: int = about["updates"]
+        _complete = False
 
         def __init__(self, params: Any) -> None:
             super().__init__(params, {})
-            size = sum(each.numel() for each in self._parameters)
-            if size != about["unknowns"]:
+            self._complete = True
+            _check_point([tuple(each.shape) for each in self._parameters], leaves)
+            warn_of_precision((str(each.dtype) for each in self._parameters), about["dtype"])
+
+        def add_param_group(self, param_group: Any) -> None:
+            """Used by torch for the parameters that are given first; there are no others."""
+            if self._complete:
                 raise ExportError(
-                    f"The parameters have {size} numbers.",
-                    f"The problem that it was learned for has {about['unknowns']}.",
-                    "The certificate speaks of that problem and of no other.",
-                    "Learn it for this one.",
+                    "A group of parameters is added.",
+                    "A point has all its numbers from the start.",
+                    "The rule was learned for a problem whose points have so many.",
+                    f"Pass all parameters at once: {listed(leaves)}.",
                 )
+            super().add_param_group(param_group)
 
         @staticmethod
         def save(path: str | os.PathLike[str]) -> None:
@@ -85,35 +94,47 @@ def optimizer_class(stored: Stored) -> Any:
         def step(self, closure: Any = None) -> Any:
             """Use the gradient at the parameters, and move them to where the next one is wanted."""
             memory = self._memory
-            _check_number(about, memory["taken"])
+            _check_number(about, memory)
             value = None
             if closure is not None:
                 with torch.enable_grad():
                     value = closure()
+                _number(value)
+            if all(each.grad is None for each in self._parameters):
+                raise ExportError(
+                    "No parameter has a gradient.",
+                    "A step uses the gradient at the parameters.",
+                    "",
+                    "Call loss.backward() before step(), or within the closure.",
+                )
             x, first = self._point(), memory["taken"] == 0
             if first:
                 memory["start"] = x
                 memory["start_loss"] = None if value is None else _number(value)
                 if not any(about["asks"]["begin"]):
-                    memory["state"] = self._run("begin", [x])
+                    memory["state"] = self._run("begin", x)
             answers = {name: self._answers(name, value) for name in ("begin", "step")}
             if first and any(about["asks"]["begin"]):
-                memory["state"] = self._run("begin", [x, *answers["begin"]])
+                memory["state"] = self._run("begin", [*x, *answers["begin"]])
             if not (first and about["asks"]["begin"][1]):
                 memory["state"] = self._run("step", [*self._state(), *answers["step"]])
             memory["taken"] += 1
-            self._move(self._run("where", self._state())[0])
+            self._move(self._run("where", self._state()))
             return value
 
         def finish(self, closure: Any) -> float:
             """End the run: move to the point that the certificate speaks of, with the safeguard; the loss there."""
             memory = self._memory
+            if memory["taken"] < about["updates"]:
+                text = f"The certificate speaks of {about['updates']} steps, and this run ends after {memory['taken']}"
+                warnings.warn(f"{text}: it is not covered.", stacklevel=2)
             if memory["taken"] == 0:
                 return _number(closure())
+            memory["finished"] = True
             if memory["start_loss"] is None:
                 self._move(memory["start"])
                 memory["start_loss"] = _number(closure())
-            self._move(self._run("read", self._state())[0])
+            self._move(self._run("read", self._state()))
             loss = _number(closure())
             # A NaN is not finite, and would pass the second comparison turned around.
             if about["safeguard"] and not (np.isfinite(loss) and loss <= memory["start_loss"]):
@@ -128,7 +149,8 @@ def optimizer_class(stored: Stored) -> Any:
         @property
         def _memory(self) -> dict[str, Any]:
             found: dict[str, Any] = self.state[self._parameters[0]]
-            found.setdefault("taken", 0)
+            for name, first in (("taken", 0), ("finished", False)):
+                found.setdefault(name, first)
             return found
 
         def _state(self) -> list[Any]:
@@ -142,19 +164,23 @@ def optimizer_class(stored: Stored) -> Any:
             with device:
                 return run(about["programs"][name], values, numbers)
 
-        def _point(self) -> Any:
-            flat = [each.detach().reshape(-1) for each in self._parameters]
-            return torch.cat(flat).to(getattr(torch, about["dtype"]))
+        def _point(self) -> list[Any]:
+            return self._parted([each.detach() for each in self._parameters])
+
+        def _parted(self, tensors: list[Any]) -> list[Any]:
+            """The arrays of a point, in the precision of the rule."""
+            flat = torch.cat([each.reshape(-1) for each in tensors]).to(getattr(torch, about["dtype"]))
+            parts = flat.split([leaf.size for leaf in leaves])
+            return [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)]
 
         @torch.no_grad()  # type: ignore[untyped-decorator]
-        def _move(self, x: Any) -> None:
-            parts = x.split([each.numel() for each in self._parameters])
+        def _move(self, x: list[Any]) -> None:
+            parts = torch.cat([each.reshape(-1) for each in x]).split([each.numel() for each in self._parameters])
             for parameter, part in zip(self._parameters, parts, strict=True):
                 parameter.copy_(part.reshape(parameter.shape))
 
         def _answers(self, name: str, value: Any) -> list[Any]:
             asks, found = about["asks"][name], []
-            kind = getattr(torch, about["dtype"])
             if asks[0]:
                 if value is None:
                     raise ExportError(
@@ -163,16 +189,28 @@ def optimizer_class(stored: Stored) -> Any:
                         "",
                         "Call step(closure), where closure computes the loss, calls backward and returns the loss.",
                     )
-                found.append(torch.as_tensor(value).detach().to(kind).reshape(()))
+                found.append(torch.as_tensor(value).detach().to(getattr(torch, about["dtype"])).reshape(()))
             if asks[1]:
-                each = [torch.zeros_like(p) if p.grad is None else p.grad for p in self._parameters]
-                found.append(torch.cat([part.reshape(-1) for part in each]).to(kind))
+                found += self._parted([torch.zeros_like(p) if p.grad is None else p.grad for p in self._parameters])
             return found
 
     return LearnedOptimizer
 
 
+def _check_point(shapes: list[tuple[int, ...]], leaves: tuple[Leaf, ...]) -> None:
+    """Refuse parameters that are neither the arrays of a point nor one vector of all their numbers."""
+    total = sum(leaf.size for leaf in leaves)
+    if shapes not in ([leaf.shape for leaf in leaves], [(total,)]):
+        raise misfit(
+            f"The parameters have the shapes {', '.join(str(list(each)) for each in shapes)}.",
+            f"They are {listed(leaves)}" + (", in this order" if leaves[1:] else "") + f"; or one of [{total}] with all"
+            " numbers, one array after another, row by row.",
+        )
+
+
 def _number(loss: Any) -> float:
+    if loss is None:
+        raise ExportError("The closure returns None.", "It returns the loss.", "", "Write return loss at its end.")
     return float(loss.detach() if hasattr(loss, "detach") else loss)
 
 
@@ -184,14 +222,24 @@ def _use(about: Mapping[str, Any]) -> str:
         else "Further steps go on as before with a warning, and are not covered."
     )
     end = ", with the safeguard" if about["safeguard"] else ""
+    total = sum(Leaf(name, tuple(shape)).size for name, shape in about["leaves"])
     return (
+        f"Parameters are these arrays as tensors, in this order, or one tensor of the shape [{total}] with the numbers "
+        "of one array after another, row by row. "
         f"A run is {about['updates']} calls of step({closure}), then finish(closure), which moves the parameters to "
         f"the point that the certificate speaks of{end}. {after}"
     )
 
 
-def _check_number(about: Mapping[str, Any], taken: int) -> None:
-    last, updates = about["last"], about["updates"]
+def _check_number(about: Mapping[str, Any], memory: Mapping[str, Any]) -> None:
+    last, updates, taken = about["last"], about["updates"], memory["taken"]
+    if memory["finished"]:
+        raise ExportError(
+            "step was called after finish.",
+            f"A run is {updates} steps, and then finish.",
+            "The parameters are not where the next gradient is wanted.",
+            "Make a new optimizer for a new run, and call finish at the end of it.",
+        )
     if last is not None and taken >= last:
         raise ExportError(
             f"Step {taken + 1} is asked for, and {about['algorithm']} has numbers for {last}.",
