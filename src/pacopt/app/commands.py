@@ -50,7 +50,7 @@ def root(
 @app.command(epilog="Examples: [bold]pacopt demo --out runs/first[/bold], [bold]pacopt demo --rule[/bold]")
 def demo(
     rule: Annotated[
-        bool, typer.Option("--rule", help="Train an update rule of 534 numbers instead: one to two minutes.")
+        bool, typer.Option("--rule", help="Train an update rule of 533 numbers instead: one to two minutes.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draws another family of problems.")] = 0,
     out: Annotated[
