@@ -1,6 +1,7 @@
 from . import bounds as bounds
 from . import claims as claims
 from . import engines as engines
+from . import families as families
 from . import papers as papers
 from . import priors as priors
 from . import scores as scores

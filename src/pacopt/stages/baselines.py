@@ -28,7 +28,8 @@ class Baseline:
 
     Without `hyper` they are what the textbook recommends for the curvature of the prior split. `hyper` may also be what
     was learned before, on other instances. Another `algorithm` may have its own number of `steps`; one without
-    hyperparameters needs none.
+    hyperparameters needs none. An `engine` is any solver at all, a `BlackBox` say, with its defaults unless `hyper` are
+    given: its losses are those of the problem that is learned, less its minimum where that is known.
 
     >>> from pacopt import LBFGS, Nesterov
     >>> textbook, other = Baseline(), Baseline(algorithm=Nesterov(), steps=25)
@@ -38,6 +39,7 @@ class Baseline:
     hyper: Any = None
     algorithm: AbstractAlgorithm | None = None
     steps: int | None = None
+    engine: AbstractEngine | None = None
 
 
 class Opponent(NamedTuple):
@@ -187,6 +189,8 @@ def _refuse_fitted(name: str, learned: Any, parts: Split) -> None:
 
 def _engine(baseline: Baseline, engine: AbstractEngine) -> AbstractEngine:
     """The engine of a baseline: that of the learned algorithm, or the same problem with another algorithm or length."""
+    if baseline.engine is not None:
+        return _other_engine(baseline)
     if baseline.algorithm is None and baseline.steps is None:
         return engine
     from pacopt.engines.traced.checks import checked_steps
@@ -201,3 +205,15 @@ def _engine(baseline: Baseline, engine: AbstractEngine) -> AbstractEngine:
         )
     steps = engine.length if baseline.steps is None else checked_steps(baseline.steps)
     return Traced(engine.problem, baseline.algorithm or engine.algorithm, steps, engine.dtype)
+
+
+def _other_engine(baseline: Baseline) -> AbstractEngine:
+    """The solver that a baseline brings along; it knows its algorithm and its steps."""
+    if not isinstance(baseline.engine, AbstractEngine) or baseline.algorithm is not None or baseline.steps is not None:
+        raise DesignError(
+            f"The baseline is {baseline!r}.",
+            "It has an engine, or an algorithm with its steps.",
+            "Two answers to one question could differ.",
+            "Use pacopt.Baseline(engine=pacopt.BlackBox(solve, {})).",
+        )
+    return baseline.engine

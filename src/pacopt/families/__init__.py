@@ -1,0 +1,5 @@
+"""Streams of real problems, each with what is learned for it and what people use today. A `Family` of yours is one."""
+
+from pacopt.families.base import Family, Sizes
+
+__all__ = ["Family", "Sizes"]

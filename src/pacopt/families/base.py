@@ -1,0 +1,127 @@
+"""A family: a stream of problems, what is learned for it, and what people use today."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+from pacopt.algorithms import (
+    FISTA,
+    LBFGS,
+    BarzilaiBorwein,
+    GradientDescent,
+    HeavyBall,
+    Nesterov,
+    NonlinearConjugateGradients,
+)
+from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.instances import Instances
+from pacopt.problems.base import AbstractProblem, AbstractProximable
+from pacopt.scores import AbstractScore
+from pacopt.splits import Split, split
+from pacopt.stages.baselines import Baseline
+from pacopt.stages.weighing import Prior
+
+
+class Sampler(Protocol):
+    """Draws independent instances, or independent groups of them; another seed, other draws."""
+
+    def __call__(self, count: int, *, seed: int) -> Instances: ...
+
+
+class Sizes(NamedTuple):
+    """How many draws each part of the split has."""
+
+    prior: int = 500
+    train: int = 2000
+    test: int = 1000
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A stream of problems, the algorithm that is learned for it, and the solvers that people would take instead.
+
+    `sample(count, seed=...)` draws instances. `algorithm` is what is learned; a function in its place is given the
+    split, of which it may look at the prior part, to learn a metric say. `usual` are the solvers that people use, by
+    name, the textbook's first, each with as many gradients; left out, they are the usual ones for smooth problems, or
+    for problems with a proximal map. `tuned` is what Optuna tunes, with as many runs as learning takes: an algorithm
+    with a few numbers. `prior`, `score` and `budget` are those of `learn`. `note` is said beside the results.
+
+    >>> import jax.numpy as jnp, numpy as np
+    >>> from pacopt import AbstractProblem
+    >>> class Ridge(AbstractProblem):
+    ...     def start(self, instance):
+    ...         return jnp.zeros(5)
+    ...
+    ...     def loss(self, x, instance):
+    ...         return jnp.sum((instance["A"] @ x - instance["b"]) ** 2) + 0.1 * jnp.sum(x**2)
+    >>> def draw(count, *, seed):
+    ...     rng = np.random.default_rng(seed)
+    ...     return Instances({"A": rng.normal(size=(count, 8, 5)), "b": rng.normal(size=(count, 8))})
+    >>> ridge = Family("ridge", Ridge(), draw, HeavyBall(), steps=10)
+    >>> list(ridge.usual)
+    ['gradient descent', 'Nesterov', 'Barzilai-Borwein', 'nonlinear conjugate gradients', 'L-BFGS']
+    """
+
+    name: str
+    problem: AbstractProblem
+    sample: Sampler
+    algorithm: AbstractAlgorithm | Callable[[Split], AbstractAlgorithm]
+    steps: int
+    title: str = ""
+    usual: Mapping[str, Baseline] = field(default_factory=dict)
+    tuned: AbstractAlgorithm | None = None
+    prior: Prior | None = None
+    score: AbstractScore | None = None
+    budget: Any = None
+    sizes: Sizes = Sizes()
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        """Fill in the usual solvers, and what is tuned."""
+        proximal = isinstance(self.problem, AbstractProximable)
+        if not self.usual:
+            object.__setattr__(self, "usual", usual_proximal() if proximal else usual_smooth())
+        if self.tuned is None:
+            object.__setattr__(self, "tuned", FISTA() if proximal else HeavyBall())
+        object.__setattr__(self, "title", self.title or self.name)
+        object.__setattr__(self, "sizes", Sizes(*self.sizes))
+
+    @property
+    def textbook(self) -> str:
+        """The name of the first of the usual solvers."""
+        return next(iter(self.usual))
+
+    def sized(self, **sizes: int) -> "Family":
+        """The same family with other sizes of the split."""
+        return replace(self, sizes=self.sizes._replace(**sizes))
+
+    def drawn(self, seed: int) -> Split:
+        """Instances, divided."""
+        size = self.sizes
+        return split(self.sample(size.total, seed=seed), prior=size.prior, train=size.train, test=size.test, seed=seed)
+
+    def learns(self, parts: Split) -> AbstractAlgorithm:
+        """The algorithm that is learned, which may know the prior part."""
+        return self.algorithm if isinstance(self.algorithm, AbstractAlgorithm) else self.algorithm(parts)
+
+
+def usual_smooth() -> dict[str, Baseline]:
+    """What people take for smooth losses: textbook methods, and those that choose their steps themselves."""
+    solvers: dict[str, AbstractAlgorithm] = {
+        "gradient descent": GradientDescent(),
+        "Nesterov": Nesterov(),
+        "Barzilai-Borwein": BarzilaiBorwein(),
+        "nonlinear conjugate gradients": NonlinearConjugateGradients(),
+        "L-BFGS": LBFGS(),
+    }
+    return {name: Baseline(algorithm=each) for name, each in solvers.items()}
+
+
+def usual_proximal() -> dict[str, Baseline]:
+    """What people take for losses with a proximal map."""
+    return {"FISTA": Baseline(algorithm=FISTA())}
