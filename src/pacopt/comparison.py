@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from pacopt.claims.foreign import ForeignClaim
+from pacopt.claims.over import Over
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
 from pacopt.loss_table import LossTable
@@ -74,7 +75,8 @@ class Comparison:
         score, relative, whole = design.score, table.start is not None, _with_baselines(table)
         z, scale = (whole.safeguarded(), 1.0) if relative else (score.of(whole), score.scale)
         outcomes, success = whole.outcomes(), _succeeded(table, whole, design.target_ratio)
-        claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim)]
+        # A row is compared with the baselines by standing beside them.
+        claims = [claim for claim in design.claims if not isinstance(claim, ForeignClaim | Over)]
         measured = {claim.name: (claim, claim.measured(table, design)) for claim in claims}
         runs = whole.run_ratios() if relative else np.where(np.isfinite(whole.losses), whole.losses, np.inf)
         good = whole.losses <= whole.starts if relative else np.isfinite(whole.losses)

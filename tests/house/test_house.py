@@ -50,7 +50,7 @@ def test_importing_pacopt_leaves_the_settings_of_jax_alone():
 
 
 def test_every_public_name_resolves_and_stays_what_it_is():
-    modules = ("bounds", "claims", "engines", "papers", "priors", "scores", "testing")
+    modules = ("bounds", "claims", "engines", "families", "papers", "priors", "scores", "testing")
     for name in pacopt.__all__:
         first, second = getattr(pacopt, name), getattr(pacopt, name)
         assert first is second
@@ -87,13 +87,14 @@ def test_every_theorem_stands_in_all_four_tables_and_says_what_it_needs():
 
 #: Where a claim may be named besides its own file and its formula for the audit: in the list of all, in the short
 #: arguments that build claims, in names of earlier versions and in their frozen texts, and where sizes are planned for
-#: the two that everybody asks for; and papers use claims as anybody does.
+#: the two that everybody asks for; and papers and families use claims as anybody does.
 NAMING = (
     "aliases.py",
     "auditing/formulas/__init__.py",
     "auditing/v1",
     "claims/__init__.py",
     "claims/standard.py",
+    "families/",
     "papers/",
     "planning/",
 )

@@ -342,3 +342,37 @@ def test_a_baseline_without_seeds_stands_beside_every_run_of_a_random_algorithm(
     pairs = found.table.baselines["plain"].reshape(50, 2)
     np.testing.assert_array_equal(pairs[:, 0], pairs[:, 1])
     assert audit(found.certificate.to_dict(), found.table).passed
+
+
+def tuned_elsewhere(hyper, instance):
+    """Gradient descent by NumPy, as a solver of somebody else's."""
+    a, b = instance["diagonal"], instance["b"]
+    x = np.zeros_like(b)
+    for _ in range(20):
+        x = x - hyper["step"] * a * (a * x - b)
+    return pacopt.Result(loss=0.5 * np.sum((a * x - b) ** 2), start_loss=hyper["unit"] * 0.5 * np.sum(b**2))
+
+
+def elsewhere(unit):
+    space = {"step": pacopt.Interval(1e-5, 1.0, log=True), "unit": pacopt.Interval(0.5, 2.0)}
+    return Baseline(engine=pacopt.BlackBox(tuned_elsewhere, space, defaults={"step": 1e-4, "unit": unit}))
+
+
+def test_a_gain_over_any_solver_is_the_gain_over_the_same_algorithm_in_jax(tmp_path):
+    inside = learn({"it": Baseline({"step_size": 1e-4}, algorithm=pacopt.GradientDescent())})
+    outside = learn({"it": elsewhere(1.0)})
+    np.testing.assert_allclose(outside.table.baselines["it"], inside.table.baselines["it"], rtol=1e-9)
+    assert outside.certificate.deployed.gain == pytest.approx(inside.certificate.deployed.gain, rel=1e-9)
+    assert "it is tuned_elsewhere with step = 0.0001" in str(outside.certificate)
+    answer = pacopt.verify(outside.save(tmp_path / "run"), rerun=3)
+    assert answer.passed
+    assert "the baseline 'it', whose code is not at hand, was not run again" in str(answer)
+
+
+def test_a_solver_of_another_problem_is_no_baseline():
+    with pytest.raises(DesignError, match="On training instance 0 the baseline 'it' starts at the loss"):
+        learn({"it": elsewhere(2.0)})
+    with pytest.raises(DesignError, match="It has an engine, or an algorithm with its steps"):
+        learn({"it": Baseline(engine=elsewhere(1.0).engine, steps=5)})
+    with pytest.raises(DesignError, match="It has an engine, or an algorithm with its steps"):
+        learn({"it": Baseline(engine=tuned_elsewhere)})

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from pacopt._version import __version__
+from pacopt.app.bench_command import bench
 from pacopt.app.console import Output
 from pacopt.app.explaining import explained
 from pacopt.app.options import Json, Quiet, Run
@@ -186,6 +187,7 @@ def report(run: Run, json: Json = False, quiet: Quiet = False) -> None:
 
 
 app.command(epilog=PLAN_EXAMPLES)(plan)
+app.add_typer(bench, name="bench")
 
 
 @app.command(

@@ -19,6 +19,7 @@ from pacopt.support.values import marked_hyper, named
 
 if TYPE_CHECKING:
     from pacopt.comparison import Comparison
+    from pacopt.families.contest import Contest
     from pacopt.learned import Learned
     from pacopt.papers.sucker_ochs_2023.reproduction import Reproduced
 
@@ -110,6 +111,27 @@ def reproduced_view(result: "Reproduced") -> list[RenderableType]:
     for number, text, code, ours in result.comparison:
         view.add_row(number, text, code, f"{ours:.4g}")
     return [view, *(f"{verdict}" for verdict in result.verdicts), ""]
+
+
+def families_view(found: Sequence["Contest"]) -> list[RenderableType]:
+    """One line for each family: how solvers do, then what is certified."""
+    from pacopt.families.results import CERTIFIED, MEASURED, line
+
+    lines = [tuple(line(each)) for each in found]
+    split = len(MEASURED)
+    measured = _narrow("Means on fresh instances", MEASURED, [row[:split] for row in lines])
+    certified = _narrow("Certified", (MEASURED[0], *CERTIFIED), [(row[0], *row[split:]) for row in lines])
+    return [measured, certified]
+
+
+def _narrow(title: str, headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
+    """A table without lines, the first column to the left."""
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for place, heading in enumerate(headings):
+        view.add_column(heading, justify="right" if place else "left")
+    for row in rows:
+        view.add_row(*row)
+    return view
 
 
 def _comparison_document(comparison: "Comparison") -> dict[str, Any]:

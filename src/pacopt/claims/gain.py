@@ -10,6 +10,7 @@ from jaxtyping import Float
 from pacopt.bounds.baselines import baseline_table
 from pacopt.bounds.difference import Difference
 from pacopt.bounds.gain import GainBetting
+from pacopt.bounds.sums import by_rows
 from pacopt.claims.base import AbstractClaim, Highlight
 from pacopt.claims.over import Over, key_of
 from pacopt.claims.subject import Subject
@@ -64,11 +65,21 @@ class Gain(Over, AbstractClaim):
             weighted = epsilon * float(design.prior.weights[index])
             factor = float(self._factors(row, alone, baseline, weighted)[0]) if weighted > 0 else -np.inf
             found[key_of(self.name, baseline)] = factor if np.isfinite(factor) else None
-        ours = float(design.score.of(row).mean())
-        theirs = float(design.score.of(baseline_table(row, self.over[0])).mean())
-        if isinstance(design.score, Digits):
-            return {"gain_measured": design.score.scale * (theirs - ours)} | found
-        return {"gain_measured": theirs / ours if ours > 0 else None} | found
+        measured = float(self._measured(row, design)[0])
+        return {"gain_measured": measured if np.isfinite(measured) else None} | found
+
+    def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"] | None:
+        """Ratios of means, or more digits; None if the first baseline did not run on these instances."""
+        return self._measured(table, design) if self.over[0] in table.baselines else None
+
+    def _measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
+        score = design.score
+        ours = by_rows(table, lambda rows: score.of(table, rows).mean(axis=1))
+        theirs = float(score.of(baseline_table(table, self.over[0])).mean())
+        if isinstance(score, Digits):
+            return np.asarray(score.scale * (theirs - ours))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(theirs / ours)
 
     def _factors(self, table: LossTable, design: "Design", baseline: str, epsilon: float) -> np.ndarray:
         level = self.share * epsilon / len(self.over)

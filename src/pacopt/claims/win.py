@@ -54,6 +54,10 @@ class Win(Over, AbstractClaim):
             found[key_of(self.name, baseline)] = float(bounds[index])
         return found
 
+    def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"] | None:
+        """How often it ended below the first baseline; None if that did not run on these instances."""
+        return wins(table, self.over[0], design.score).mean(axis=1) if self.over[0] in table.baselines else None
+
     def sentence(self, value: float | None, subject: Subject) -> str:
         """On so many instances."""
         if not value:

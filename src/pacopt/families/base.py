@@ -25,7 +25,9 @@ from pacopt.stages.weighing import Prior
 class Sampler(Protocol):
     """Draws independent instances, or independent groups of them; another seed, other draws."""
 
-    def __call__(self, count: int, *, seed: int) -> Instances: ...
+    def __call__(self, count: int, *, seed: int) -> Instances:
+        """So many draws."""
+        ...
 
 
 class Sizes(NamedTuple):
@@ -78,7 +80,7 @@ class Family:
     prior: Prior | None = None
     score: AbstractScore | None = None
     budget: Any = None
-    sizes: Sizes = Sizes()
+    sizes: Sizes = field(default_factory=Sizes)
     note: str = ""
 
     def __post_init__(self) -> None:

@@ -131,6 +131,7 @@ class Course:
             "starts": [[seed, held_out if isfinite(held_out) else None] for seed, held_out in self.tried],
             "start": self.start,
             "left_out": [leg.left_out for leg in self.legs],
+            "batch": self.batch,
             "went_back": self.collapses,
             "remarks": list(self.remarks),
         }

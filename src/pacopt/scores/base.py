@@ -127,6 +127,10 @@ class AbstractScore(ABC):
         """A label and a text for a bound on its mean, on the first screen of a report."""
         return f"mean {self.noun}", f"≤ {up(value)}" + (f" {self.spoken_unit}" if self.spoken_unit else "")
 
+    def told(self, mean: float) -> str:
+        """A mean that was measured, in its unit, as people read it."""
+        return f"{mean:.3g} {self.unit}".rstrip()
+
     def begun(self, steps: int | None) -> "AbstractScore":
         """This score for runs of so many steps, if anybody counts them."""
         return self

@@ -99,6 +99,10 @@ class Digits(AbstractScore):
         """What is gained."""
         return "digits gained", f"≥ {down(max(0.0, self.scale - value))}"
 
+    def told(self, mean: float) -> str:
+        """What was gained."""
+        return f"{max(0.0, self.scale - mean):.3g} digits"
+
     def floor(self, table: LossTable) -> Any:
         """What is left of the start when all digits are gained."""
         return 10.0**-self.scale * table.starts

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines.base import AbstractEngine, Standard
@@ -20,6 +21,8 @@ from pacopt.support.values import exact, named, same_hyper
 
 #: The default: the textbook of the algorithm, where there is one.
 TEXTBOOK = "textbook"
+#: Losses at the start of one instance may differ by this part, since two programs round differently.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,12 @@ class Baseline:
 
 
 class Opponent(NamedTuple):
-    """A baseline that can be run: its name, the engine, and its hyperparameters."""
+    """A baseline that can be run: its name, the engine, its hyperparameters, and whether it brought that engine."""
 
     name: str
     engine: AbstractEngine
     hyper: Mapping[str, Any]
+    foreign: bool = False
 
     def __str__(self) -> str:
         kind = getattr(self.engine, "title", "") or type(getattr(self.engine, "algorithm", self.engine)).__name__
@@ -64,13 +68,22 @@ class Opponent(NamedTuple):
             "hyper": {name: value.item() for name, value in numbers.items()} if plain else None,
             "steps": self.engine.steps,
             "text": str(self),
-        }
+        } | ({"engine": described(self.engine)} if self.foreign else {})
 
     def losses(
-        self, score: AbstractScore, instances: Instances, store: Tiles | None = None
+        self,
+        score: AbstractScore,
+        instances: Instances,
+        store: Tiles | None = None,
+        start: Float[np.ndarray, " run"] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """What its runs on these instances come to, infinite for one that failed; and how they failed."""
+        """What its runs on these instances come to, infinite for one that failed; and how they failed.
+
+        Where the losses at the start are given, an engine that tells other ones is refused.
+        """
         table = score.runs(self.engine).table(self._candidates, instances, None, store)
+        if self.foreign and start is not None and table.start is not None:
+            _refuse_other_start(self.name, table.start, start)
         losses = self._repeated(table.losses[0], instances)
         return np.where(np.isfinite(losses), losses, np.inf), failures_of([table.provenance])
 
@@ -164,7 +177,9 @@ def _opponent(
     kind = "" if baseline.algorithm is None else f" of {type(baseline.algorithm).__name__}"
     if alone and kind:
         return Opponent(name or type(baseline.algorithm).__name__, runs, hyper)
-    return Opponent(name or (f"the textbook{kind}" if textbook else f"the baseline{kind}"), runs, hyper)
+    foreign = baseline.engine is not None
+    called = "the textbook" if textbook and not foreign else "the baseline"
+    return Opponent(name or f"{called}{kind}", runs, hyper, foreign)
 
 
 def _learned(value: Any) -> bool:
@@ -217,3 +232,18 @@ def _other_engine(baseline: Baseline) -> AbstractEngine:
             "Use pacopt.Baseline(engine=pacopt.BlackBox(solve, {})).",
         )
     return baseline.engine
+
+
+def _refuse_other_start(name: str, theirs: np.ndarray, ours: np.ndarray) -> None:
+    """Refuse a solver of another problem: losses that are compared begin at the same one."""
+    other = np.flatnonzero(~(np.abs(theirs - ours) <= ROUNDING * np.abs(ours)))
+    if len(other):
+        j = int(other[0])
+        raise DesignError(
+            f"On training instance {j} the baseline {name!r} starts at the loss {theirs[j]!r}, and what is learned at "
+            f"{ours[j]!r}.",
+            "Both solve the same problem from the same start.",
+            "Losses of two problems cannot be compared, and a gain would mean nothing.",
+            "Return the loss of this very problem, less its minimum if the problem has a known one; or leave "
+            "start_loss out.",
+        )

@@ -188,7 +188,7 @@ class Stages:
             if known:
                 losses = table.losses[row]
             else:
-                losses, failures = each.losses(design.score, self.split.train, self.store)
+                losses, failures = each.losses(design.score, self.split.train, self.store, table.start)
                 about["baselines"][each.name] |= failures
             found[each.name] = np.where(np.isfinite(losses), losses, np.inf)
         return found

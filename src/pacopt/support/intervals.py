@@ -27,6 +27,11 @@ class Factor:
     high: float
 
     @property
+    def ends(self) -> tuple[float, float, float]:
+        """As measured, and both ends of the interval."""
+        return self.measured, self.low, self.high
+
+    @property
     def sure(self) -> bool:
         """Whether the interval tells which of the two means is smaller."""
         return self.low > 1 or self.high < 1

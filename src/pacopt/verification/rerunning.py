@@ -229,7 +229,7 @@ def _runner(engine: Any, about: Any) -> Any:
     """The engine that runs a baseline, if its hyperparameters are stored and its algorithm is at hand."""
     from pacopt.engines.description import described
 
-    if not isinstance(about, dict) or about.get("hyper") is None:
+    if not isinstance(about, dict) or about.get("hyper") is None or "engine" in about:
         return None
     if about["algorithm"] is None:
         return engine

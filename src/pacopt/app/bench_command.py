@@ -1,0 +1,72 @@
+"""`pacopt bench families`: every family from its data to a certificate, beside what people use today."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pacopt.app.console import Output
+from pacopt.app.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from pacopt.families.contest import Contest
+
+bench = typer.Typer(help="Measure what learning is worth, against the solvers that people use.", no_args_is_help=True)
+
+
+def _names(incomplete: str) -> list[str]:
+    from pacopt.families.naming import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+@bench.command(
+    epilog="Examples: [bold]pacopt bench families[/bold], [bold]pacopt bench families lasso --fresh 20000[/bold], "
+    "[bold]pacopt bench families my_module:my_family[/bold]"
+)
+def families(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Families by name, or your own as module:name; all of pacopt's if none is named.",
+            autocompletion=_names,
+        ),
+    ] = None,
+    fresh: Annotated[int, typer.Option(min=100, help="So many fresh draws to compare on.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Draws other instances.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where to write the table, pictures and runs.")] = Path("runs/families"),
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn and certify each family, and compare it with its textbook, the usual solvers and Optuna. Minutes for each.
+
+    Solvers have equal numbers of gradients. Which of the usual ones is best is decided on the prior split; the gain
+    over it is certified. Optuna has as many runs as learning took. Exit code 1 if a claim fails on fresh instances.
+    """
+    from pacopt.app.presenting import families_view
+    from pacopt.app.workplace import check_writable, free
+    from pacopt.families.results import document, markdown, verdict
+    from pacopt.runs.files import write_json
+
+    output = Output(json, quiet)
+    check_writable(out)
+    place, found = free(out), list["Contest"]()
+    with output.busy() as progress:
+        from pacopt.app.compiled import keep_compiled
+        from pacopt.families.contest import contest
+        from pacopt.families.naming import family_named
+        from pacopt.families.pictures import picture
+
+        chosen = [family_named(name) for name in names or _names("")]
+        keep_compiled()
+        place.mkdir(parents=True)
+        for family in chosen:
+            found.append(contest(family, seed=seed, fresh=fresh, out=place / "runs" / family.name, progress=progress))
+            picture(found[-1], place / f"{family.name}.png")
+            write_json(place / "families.json", {"families": [document(each) for each in found]})
+            (place / "families.md").write_text(markdown(found))
+            output.log(verdict(found[-1]))
+    output.say(*families_view(found), *(f"{verdict(each)}." for each in found), f"Written: {place}")
+    output.document({"families": [document(each) for each in found], "out": str(place)})
+    if any(each.violations for each in found):
+        raise typer.Exit(1)

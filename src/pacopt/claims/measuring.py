@@ -1,0 +1,46 @@
+"""Claims beside what they come to on other instances than those that they were made from."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pacopt.claims.base import AbstractClaim
+from pacopt.claims.foreign import ForeignClaim
+from pacopt.loss_table import LossTable
+
+if TYPE_CHECKING:
+    from pacopt.design import Design
+
+
+class Measured(NamedTuple):
+    """A claim, the number that it states, and what it comes to on so many other draws."""
+
+    claim: AbstractClaim
+    certified: float
+    measured: float
+    draws: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether what was measured is on the right side of what is claimed.
+
+        So many draws tell a probability no more exactly than one of them: none of 500 does not contradict one in 1000.
+        """
+        if self.claim.at_least:
+            return self.measured >= self.certified - 1 / self.draws
+        return self.measured <= self.certified
+
+
+def measured_beside(values: Mapping[str, Any], design: "Design", table: LossTable) -> list[Measured]:
+    """The numbers that are certified of a candidate beside those of its runs, the first row of a table.
+
+    Claims that state nothing are left out, and so are those whose numbers these runs do not tell.
+    """
+    found = []
+    for claim in design.claims:
+        certified = values.get(claim.name)
+        if certified is None or isinstance(claim, ForeignClaim):
+            continue
+        measured = claim.measured(table, design)
+        if measured is not None:
+            found.append(Measured(claim, float(certified), float(measured[0]), table.shape[1]))
+    return found

@@ -1,0 +1,252 @@
+"""A family from its data to a report: learned, certified, and compared with what people use today."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.claims.measuring import Measured, measured_beside
+from pacopt.comparison import recorded_steps
+from pacopt.engines.base import AbstractEngine, Standard
+from pacopt.engines.traced.engine import Traced
+from pacopt.families.base import Family
+from pacopt.families.tuning import Tuned, tuned
+from pacopt.instances import Instances
+from pacopt.learned import Learned
+from pacopt.learning import learn
+from pacopt.loss_table import LossTable
+from pacopt.scores import AbstractScore
+from pacopt.splits import Split
+from pacopt.stages.asking import checked_score, recording
+from pacopt.stages.baselines import Baseline, Opponent, opponents
+from pacopt.support.intervals import Factor, factor_interval, mean_interval
+from pacopt.support.progress import StageProgress, silent
+
+#: What the learned algorithm and the one that Optuna tuned are called among the others.
+LEARNED, TUNED = "learned", "Optuna"
+#: The usual solvers are compared on so many rows of the prior split, to find the best of them; curves are of as many.
+ENOUGH = 1000
+#: A gradient through an unrolled run costs about three runs.
+GRADIENT = 3
+#: Fresh draws have a seed of their own.
+FRESH = 1_000_003
+
+
+class Method(NamedTuple):
+    """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means on the way.
+
+    All are in the unit of the score. A solver that only tells where it ends has no `curve`.
+    """
+
+    name: str
+    text: str
+    mean: float
+    interval: tuple[float, float]
+    scores: Float[np.ndarray, " draw"]
+    curve: Float[np.ndarray, " step"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What was learned for a family, what is certified, and how all solvers do on fresh instances.
+
+    `best` is the usual solver that did best on the prior split; the certified gain is over it. `checks` are the claims
+    beside what they come to on the fresh instances. `seconds` is the time from the data to the report. `runs` is how
+    many runs learning took, where a gradient counts as three, and `study` what Optuna did with as many. `at` are the
+    steps at which the curves of the methods are known.
+    """
+
+    family: Family
+    learned: Learned
+    best: str
+    methods: tuple[Method, ...]
+    checks: tuple[Measured, ...]
+    at: tuple[int, ...]
+    runs: int
+    study: Tuned
+    seconds: float
+    place: Path | None
+
+    def __getitem__(self, name: str) -> Method:
+        """The solver of this name."""
+        return next(each for each in self.methods if each.name == name)
+
+    @property
+    def fresh(self) -> int:
+        """How many fresh draws there were."""
+        return len(self.methods[0].scores)
+
+    @property
+    def score(self) -> AbstractScore:
+        """What is averaged."""
+        return self.learned.certificate.design.score
+
+    def factor(self, over: str) -> Factor:
+        """How many times smaller the learned mean is than another one, with its 95 % interval."""
+        scale = self.score.scale
+        return factor_interval(self[LEARNED].scores / scale, self[over].scores / scale)
+
+    @property
+    def violations(self) -> tuple[Measured, ...]:
+        """The claims that the fresh instances contradict."""
+        return tuple(check for check in self.checks if not check.holds)
+
+
+def contest(
+    family: Family,
+    *,
+    seed: int = 0,
+    fresh: int = 2000,
+    out: Path | None = None,
+    progress: StageProgress = silent,
+) -> Contest:
+    """Learn what a family asks for, certify it, and compare it with the usual solvers on so many fresh draws.
+
+    Which of the usual solvers is the best is decided on the prior split, so that the gain over it can be certified. The
+    run is saved in the directory `out`, if one is given. Everything is determined by the seed.
+    """
+    clock = time.perf_counter()
+    parts = family.drawn(seed)
+    engine = Traced(family.problem, family.learns(parts), family.steps)
+    score = checked_score(family.score, engine, 1.0, None, None)
+    usual = opponents(family.usual, engine, parts, Standard(), None)
+    best = _best(usual, score, _seeded(parts.prior[:ENOUGH], seed, "prior"))
+    counting = _Counting(progress)
+    learned = learn(
+        family.problem,
+        engine.algorithm,
+        parts,
+        steps=family.steps,
+        prior=family.prior,
+        score=family.score,
+        budget=family.budget,
+        baseline={name: family.usual[name] for name in dict.fromkeys((best, family.textbook))},
+        seed=seed,
+        progress=counting,
+    )
+    place = None if out is None else learned.save(out)
+    seconds = time.perf_counter() - clock
+
+    runs, design = counting.total + GRADIENT * _trained(learned), learned.certificate.design
+    study, rival = _studied(family, parts, design.score, runs, seed, progress)
+    progress("fresh instances", 0, 1)
+    others = (*usual, *opponents({TUNED: rival}, engine, parts, Standard(), None))
+    drawn = _seeded(family.sample(fresh, seed=seed + FRESH), seed, "fresh")
+    runner = design.score.runs(recording(engine, design.claims, design.score))
+    table = _beside(runner, learned.hyper, others, design.score, drawn)
+    at = recorded_steps(family.steps)
+    curves = _curves(engine, learned.hyper, others, design.score, drawn[:ENOUGH], at)
+    progress("fresh instances", 1, 1)
+    texts = {LEARNED: type(engine.algorithm).__name__, **{each.name: str(each) for each in others}}
+    return Contest(
+        family=family,
+        learned=learned if place is None else learned.beside(place),
+        best=best,
+        methods=tuple(_method(name, text, table, design.score, curves.get(name)) for name, text in texts.items()),
+        checks=tuple(measured_beside(learned.certificate.deployed.values, design, table)),
+        at=at,
+        runs=runs,
+        study=study,
+        seconds=seconds,
+        place=place,
+    )
+
+
+@dataclass(slots=True)
+class _Counting:
+    """Passes on what it is told of stages, and remembers how many runs there were."""
+
+    tell: StageProgress
+    finished: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        self.finished[stage] = done
+        self.tell(stage, done, total)
+
+    @property
+    def total(self) -> int:
+        """Runs on prior and training instances."""
+        return self.finished.get("prior", 0) + self.finished.get("train", 0)
+
+
+def _trained(learned: Learned) -> int:
+    """How many runs were differentiated: those of all updates of a training."""
+    training: Any = learned.table.provenance.get("training", {})
+    return int(sum(training.get("updates", ()))) * int(training.get("batch", 0))
+
+
+def _seeded(instances: Instances, seed: int, part: str) -> Instances:
+    """The rows with random numbers, for algorithms that draw some and for groups of which a row is drawn."""
+    return instances.drawn(root=seed, part=part)
+
+
+def _best(usual: Sequence[Opponent], score: AbstractScore, prior: Instances) -> str:
+    """The usual solver with the smallest mean score on prior instances."""
+    first, *rest = usual
+    table = _beside(score.runs(first.engine), first.hyper, rest, score, prior)
+    means = {first.name: score.of(table).mean()}
+    means |= {each.name: score.of(_alone(table, each.name)).mean() for each in rest}
+    return min(means, key=lambda name: float(means[name]))
+
+
+def _studied(
+    family: Family, parts: Split, score: AbstractScore, runs: int, seed: int, progress: StageProgress
+) -> tuple[Tuned, Baseline]:
+    """What Optuna finds with as many runs, as a baseline."""
+    assert family.tuned is not None  # which a family sees to
+    engine = Traced(family.problem, family.tuned, family.steps)
+    study = tuned(engine, _seeded(parts.prior, seed, "prior"), score, runs=runs, seed=seed, progress=progress)
+    return study, Baseline(study.hyper, family.tuned)
+
+
+def _beside(
+    runner: AbstractEngine,
+    hyper: Mapping[str, Any],
+    others: Sequence[Opponent],
+    score: AbstractScore,
+    instances: Instances,
+) -> LossTable:
+    """A table of one candidate, with others beside it as baselines."""
+    table = runner.table({name: np.asarray([value]) for name, value in hyper.items()}, instances)
+    return replace(table, baselines={each.name: each.losses(score, instances, None, table.start)[0] for each in others})
+
+
+def _alone(table: LossTable, name: str) -> LossTable:
+    """The runs of one of the solvers of a table as a table of their own."""
+    losses = table.losses[:1] if name == LEARNED else table.baselines[name][None]
+    return LossTable(losses, table.start, columns=table.columns)
+
+
+def _curves(
+    engine: AbstractEngine,
+    hyper: Mapping[str, Any],
+    others: Sequence[Opponent],
+    score: AbstractScore,
+    instances: Instances,
+    at: tuple[int, ...],
+) -> dict[str, np.ndarray]:
+    """Mean scores at some steps, of all solvers that tell; none where a score counts steps itself."""
+    if not score.relative:
+        return {}
+    found = engine.curves({name: np.asarray([value]) for name, value in hyper.items()}, instances, at)
+    if found is None:
+        return {}
+    table, losses = found
+    ways = {LEARNED: losses[0]} | {each.name: each.curve(score, instances, at)[1] for each in others}
+
+    def mean(way: np.ndarray) -> np.ndarray:
+        tables = [LossTable(way[None, :, k], table.start, columns=table.columns) for k in range(len(at))]
+        return np.array([score.scale * score.of(each).mean() for each in tables])
+
+    return {name: mean(way) for name, way in ways.items() if way is not None}
+
+
+def _method(name: str, text: str, table: LossTable, score: AbstractScore, curve: np.ndarray | None) -> Method:
+    z = score.of(_alone(table, name))[0]
+    low, high = mean_interval(z)
+    scale = score.scale
+    return Method(name, text, scale * float(z.mean()), (scale * low, scale * high), scale * z, curve)

@@ -1,0 +1,60 @@
+"""Families by their names: those that come with pacopt, and anybody's own as module:name."""
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pacopt.errors import PacoptError, suggest
+
+if TYPE_CHECKING:
+    from pacopt.families.base import Family
+
+#: Where the families stand that come with pacopt.
+NAMES = {
+    "quadratics": "pacopt.families.quadratics:quadratics",
+}
+
+
+class FamilyError(PacoptError):
+    """There is no such family, or it is none."""
+
+
+def family_named(name: str) -> "Family":
+    """One of pacopt's families, or `module:name`: a Family, or a function that returns one.
+
+    Modules are looked for where the program was started, too.
+    """
+    if ":" not in name and name not in NAMES:
+        raise FamilyError(
+            f"There is no family {name!r}.",
+            f"There are {', '.join(NAMES)}.",
+            "",
+            f'{suggest(name, NAMES)} One of your own is "module:name".',
+        )
+    module, _, attribute = NAMES.get(name, name).partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise FamilyError(
+            f"{name!r} could not be imported: {type(error).__name__}: {error}.",
+            "A family of your own is named by its module and its name in there.",
+            "",
+            "With my_families.py in this folder, which has ridge = pacopt.families.Family(...), use my_families:ridge.",
+        ) from error
+    return _checked(name, found if not callable(found) else found())
+
+
+def _checked(name: str, found: Any) -> "Family":
+    from pacopt.families.base import Family
+
+    if not isinstance(found, Family):
+        raise FamilyError(
+            f"{name!r} is a {type(found).__name__}.",
+            "A family is a pacopt.families.Family, or a function without arguments that returns one.",
+            "",
+            "Write ridge = pacopt.families.Family(...), and name it.",
+        )
+    return found

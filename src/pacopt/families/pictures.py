@@ -1,0 +1,112 @@
+"""One picture of a contest: how far each solver is after so many gradients, and what is certified."""
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from pacopt.families.contest import LEARNED, TUNED, Contest
+from pacopt.report.figures import Axis, drawing
+from pacopt.scores import Digits
+from pacopt.support.rounding import up
+
+#: Colours that stay apart for colour-blind readers (Okabe & Ito): learned, Optuna, the best usual solver, the others.
+BLUE, ORANGE, RED = "#0072B2", "#E69F00", "#D55E00"
+OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#666666", "#8C6D1F", "#5B4B8A")
+#: How many points a line has at most, and the smallest share that is drawn.
+POINTS, LEAST = 400, 1e-4
+
+
+def picture(found: Contest, path: Path) -> Path:
+    """Write the picture of a contest, as PNG or SVG by the ending of the path."""
+    drawn = _relative(found) if found.score.relative else _effort(found)
+    drawn.save(str(path), scale_factor=2)
+    return path
+
+
+def _relative(found: Contest) -> alt.LayerChart:
+    """Mean losses over the steps; geometric means where digits are counted, since their mean is certified."""
+    score, certificate = found.score, found.learned.certificate
+    digits = isinstance(score, Digits)
+
+    def loss(mean: Any) -> Any:
+        return 10.0 ** (mean - score.scale) if digits else mean
+
+    rows = [
+        {"step": int(step), "value": float(loss(value)), "solver": _label(found, each.name)}
+        for each in found.methods
+        if each.curve is not None
+        for step, value in zip(found.at, each.curve, strict=True)
+    ]
+    bound = loss(certificate.deployed.values["risk"])
+    kind = "geometric mean of loss / start loss" if digits else "mean of loss / start loss"
+    mark = {"step": found.family.steps, "value": float(bound), "words": f"certified: at most {up(float(bound), 3)}"}
+    x = alt.X("step:Q", title="gradients", scale=alt.Scale(domain=[0, found.family.steps], nice=False))
+    axis = Axis.around([*(row["value"] for row in rows), float(bound)], log=True)
+    return _finished(found, rows, mark, x, alt.Y("value:Q", scale=axis.scale(), axis=axis.ticks(kind)), step=False)
+
+
+def _effort(found: Contest) -> alt.LayerChart:
+    """The part of the draws that has not met its target yet; the mean is the area below a line."""
+    score = found.score
+    most = float(getattr(score, "cap", None) or score.scale)
+    ks = np.unique(np.linspace(0, most, POINTS).round())
+    rows = [
+        {"step": float(k), "value": float(share), "solver": _label(found, each.name)}
+        for each in found.methods
+        for k, share in zip(ks, (np.mean(each.scores > k) for k in ks), strict=True)
+        if share >= LEAST
+    ]
+    x = alt.X("step:Q", title=score.unit, scale=alt.Scale(domain=[0, most], nice=False))
+    y = alt.Y("value:Q", title="not there yet", scale=alt.Scale(type="log"), axis=alt.Axis(format="%", tickCount=5))
+    return _finished(found, rows, None, x, y, step=True)
+
+
+def _finished(
+    found: Contest, rows: list[dict[str, Any]], mark: dict[str, Any] | None, x: alt.X, y: alt.Y, *, step: bool
+) -> alt.LayerChart:
+    shown = sorted(
+        (each for each in found.methods if any(row["solver"] == _label(found, each.name) for row in rows)),
+        key=lambda each: -each.mean,
+    )
+    labels, colours = [_label(found, each.name) for each in shown], _colours(found)
+    legend = alt.Legend(title=None, orient="right", labelLimit=320, symbolType="stroke", symbolStrokeWidth=3)
+    colour = alt.Color(
+        "solver:N",
+        legend=legend,
+        sort=labels,
+        scale=alt.Scale(domain=labels, range=[colours[each.name] for each in shown]),
+    )
+    width = alt.condition(alt.datum.solver == _label(found, LEARNED), alt.value(3), alt.value(1.6))
+    lines = drawing(rows).mark_line(interpolate="step-after" if step else "linear")
+    layers: list[Any] = [lines.encode(x, y, colour, strokeWidth=width)]
+    if mark is not None:
+        place = drawing([mark]).encode(alt.X("step:Q"), alt.Y("value:Q"))
+        words = place.encode(alt.Text("words:N"))
+        for ink, halo in (("white", 5), ("black", 0)):
+            layers.append(
+                words.mark_text(align="right", dx=-10, dy=-10, fontSize=12, color=ink, stroke="white", strokeWidth=halo)
+            )
+        layers.append(place.mark_point(shape="diamond", size=110, filled=True, color="black", opacity=1, clip=False))
+    title = f"{found.family.title}: {found.fresh:,} fresh instances"
+    chart = alt.layer(*layers).properties(width=520, height=320, title=title, background="white")
+    looks: alt.LayerChart = (
+        chart.configure(font="DejaVu Sans")
+        .configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal", gridColor="#E6E6E6")
+        .configure_legend(labelFontSize=12, rowPadding=4)
+        .configure_title(fontSize=13, anchor="start")
+        .configure_view(stroke=None)
+    )
+    return looks
+
+
+def _label(found: Contest, name: str) -> str:
+    called = {LEARNED: "learned", TUNED: "tuned by Optuna"}.get(name, name)
+    return f"{called}: {found.score.told(found[name].mean)}"
+
+
+def _colours(found: Contest) -> dict[str, str]:
+    names = [each.name for each in found.methods if each.name not in (LEARNED, TUNED, found.best)]
+    rest = {name: OTHERS[k % len(OTHERS)] for k, name in enumerate(names)}
+    return {LEARNED: BLUE, TUNED: ORANGE, found.best: RED} | rest

@@ -1,0 +1,107 @@
+"""What a contest came to: one line for each family, as people and as machines read it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pacopt.claims.over import Over
+from pacopt.families.contest import LEARNED, TUNED, Contest
+from pacopt.support.rounding import down, percent
+
+#: The headings of the columns that were measured, and of those that are certified.
+MEASURED = ("family", "steps", "textbook", "best usual solver", "Optuna", "learned")
+CERTIFIED = ("certified", "gain", "better on", "success", "time")
+#: A smaller part of the instances is not worth a number.
+WORTH = 0.01
+
+
+class Line(NamedTuple):
+    """One family: how solvers do on fresh instances, and what is certified, as texts in the order of the headings."""
+
+    family: str
+    steps: str
+    textbook: str
+    usual: str
+    optuna: str
+    learned: str
+    certified: str
+    gain: str
+    win: str
+    success: str
+    time: str
+
+
+def line(found: Contest) -> Line:
+    """A contest in one line."""
+    score, deployed = found.score, found.learned.certificate.deployed
+    unit = " digits" if score.unit == "digits" else " times"
+    bound, win = score.highlight(deployed.values["risk"])[1], deployed.values["win"] or 0.0
+    return Line(
+        family=found.family.name,
+        steps=f"{found.family.steps}",
+        textbook=score.told(found[found.family.textbook].mean),
+        usual=f"{score.told(found[found.best].mean)} ({found.best})",
+        optuna=score.told(found[TUNED].mean),
+        learned=score.told(found[LEARNED].mean),
+        certified=bound if score.unit in bound else f"{bound} {score.unit}",
+        gain="none shown" if deployed.values["gain"] is None else f"≥ {down(deployed.values['gain'], 3)}{unit}",
+        win="none shown" if win < WORTH else f"≥ {percent(down(win, 3))}",
+        success=f"≥ {percent(down(deployed.values['success']))}",
+        time=f"{found.seconds:.0f} s",
+    )
+
+
+def verdict(found: Contest) -> str:
+    """Whether learning helps, in a sentence: what is certified, or what the fresh instances say."""
+    score, best = found.score, found.best
+    claims = [check for check in found.checks if isinstance(check.claim, Over)]
+    means = f"{score.told(found[LEARNED].mean)} against {score.told(found[best].mean)} of {best}"
+    deployed = found.learned.certificate.deployed
+    if deployed.values["gain"] is not None:
+        text = f"learning helps, and that is certified: {means}"
+    elif (deployed.values["win"] or 0) > 0.5:
+        text = f"learning helps on most instances, and that is certified: {means}"
+    elif found[LEARNED].mean < found[best].mean:
+        text = f"learning may help, but no gain could be certified: {means}"
+    else:
+        text = f"learning does not help: {means}"
+    wrong = [check.claim.name for check in (*claims, *found.checks) if not check.holds]
+    held = "every claim holds on" if not wrong else f"{', '.join(dict.fromkeys(wrong))} did not hold on"
+    return f"{found.family.name}: {text}; {held} {found.fresh:,} fresh draws"
+
+
+def document(found: Contest) -> dict[str, Any]:
+    """A contest as a JSON value: all numbers, with intervals and factors."""
+    certificate = found.learned.certificate
+    return {
+        "family": found.family.name,
+        "title": found.family.title,
+        "steps": found.family.steps,
+        "instances": certificate.instances,
+        "confidence": certificate.confidence,
+        "score": found.score.to_dict(),
+        "best_usual": found.best,
+        "textbook": found.family.textbook,
+        "methods": [
+            {"name": each.name, "text": each.text, "mean": each.mean, "interval": list(each.interval)}
+            | ({} if each.name == LEARNED else {"factor": list(found.factor(each.name).ends)})
+            for each in found.methods
+        ],
+        "claims": [
+            {"name": each.claim.name, "certified": each.certified, "measured": each.measured, "holds": each.holds}
+            for each in found.checks
+        ],
+        "fresh": found.fresh,
+        "runs": found.runs,
+        "optuna": found.study._asdict(),
+        "seconds": found.seconds,
+        "run": None if found.place is None else str(found.place),
+        "verdict": verdict(found),
+    }
+
+
+def markdown(found: Sequence[Contest]) -> str:
+    """A table for a page, with the verdicts below it."""
+    headings = (*MEASURED, *CERTIFIED)
+    rows = [headings, tuple("---" for _ in headings), *(tuple(line(each)) for each in found)]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"{table}\n\n" + "\n".join(f"- {verdict(each)}." for each in found) + "\n"

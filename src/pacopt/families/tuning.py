@@ -1,0 +1,62 @@
+"""What Optuna finds on the prior split with as many runs as learning takes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pacopt.engines.base import AbstractEngine
+from pacopt.instances import Instances
+from pacopt.priors.cube import reaching
+from pacopt.priors.parameters import candidates, distributions, flat, quiet
+from pacopt.scores import AbstractScore
+from pacopt.support.interrupts import heed
+from pacopt.support.progress import StageProgress
+
+#: Trials of a study: no fewer, and no more, whatever the number of runs.
+FEWEST, MOST = 20, 300
+
+
+class Tuned(NamedTuple):
+    """The best hyperparameters of a study, how many trials it had, and how many runs they took."""
+
+    hyper: dict[str, Any]
+    trials: int
+    runs: int
+
+
+def tuned(
+    engine: AbstractEngine, prior: Instances, score: AbstractScore, *, runs: int, seed: int, progress: StageProgress
+) -> Tuned:
+    """The best of a study by Optuna's default sampler, TPE, which begins with the textbook's values.
+
+    A trial is the mean score over prior instances: all of them, or as many as so many runs allow for. It looks where
+    `learn` would look by default: in the domain of the algorithm, which reaches to the textbook's values.
+    """
+    trials = int(np.clip(runs // len(prior), FEWEST, MOST))
+    few = _first(prior, max(1, runs // trials))
+    standard = engine.standard(prior, None).hyper
+    domain = dict(engine.space)
+    if standard is not None:
+        domain = {name: reaching(space, standard[name]) for name, space in domain.items()}
+    counted, asking = score.runs(engine), distributions(domain)
+    with quiet() as optuna:
+        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+        if standard is not None:
+            study.enqueue_trial(flat(domain, standard))
+        for number in range(trials):
+            heed()
+            progress("Optuna", number, trials)
+            trial = study.ask(asking)
+            found = candidates(domain, [trial.params])
+            study.tell(trial, float(score.of(counted.table(found, few)).mean()))
+        best = {name: values[0].tolist() for name, values in candidates(domain, [study.best_params]).items()}
+    progress("Optuna", trials, trials)
+    return Tuned(best, trials, trials * len(few))
+
+
+def _first(prior: Instances, count: int) -> Instances:
+    """The first rows, of whole groups where there are groups."""
+    if count >= len(prior) or prior.groups is None:
+        return prior[:count]
+    codes: np.ndarray = prior.codes
+    return prior[np.flatnonzero(codes <= codes[count - 1])]
