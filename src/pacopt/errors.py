@@ -76,6 +76,10 @@ class JobError(PacoptError):
     """A job file does not say what is to be learned."""
 
 
+class FamilyError(PacoptError):
+    """There is no such family, it is none, or what it is made of is not here."""
+
+
 class StorageError(PacoptError):
     """A stored file is not what its reader needs."""
 

@@ -1,9 +1,9 @@
 from .base import Family as Family
 from .base import Sizes as Sizes
 from .contest import Contest as Contest
+from .contest import Method as Method
 from .contest import contest as contest
 from .naming import NAMES as NAMES
-from .naming import FamilyError as FamilyError
 from .naming import family_named as family_named
 from .pictures import picture as picture
 from .quadratics import quadratics as quadratics

@@ -1,5 +1,6 @@
 """A family: a stream of problems, what is learned for it, and what people use today."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +15,7 @@ from pacopt.algorithms import (
     NonlinearConjugateGradients,
 )
 from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.errors import FamilyError
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractProblem, AbstractProximable
 from pacopt.scores import AbstractScore
@@ -84,7 +86,8 @@ class Family:
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Fill in the usual solvers, and what is tuned."""
+        """Refuse what is no family, and fill in the usual solvers, and what is tuned."""
+        _check(self)
         proximal = isinstance(self.problem, AbstractProximable)
         if not self.usual:
             object.__setattr__(self, "usual", usual_proximal() if proximal else usual_smooth())
@@ -105,11 +108,56 @@ class Family:
     def drawn(self, seed: int) -> Split:
         """Instances, divided."""
         size = self.sizes
-        return split(self.sample(size.total, seed=seed), prior=size.prior, train=size.train, test=size.test, seed=seed)
+        return split(self.sampled(size.total, seed=seed), prior=size.prior, train=size.train, test=size.test, seed=seed)
+
+    def sampled(self, count: int, *, seed: int) -> Instances:
+        """So many draws, counted."""
+        found: Any = self.sample(count, seed=seed)
+        if not isinstance(found, Instances) or found.count != count:
+            told = f"{found.count} draws" if isinstance(found, Instances) else f"a {type(found).__name__}"
+            raise FamilyError(
+                f"sample({count}, seed={seed}) of the family {self.name!r} returned {told}.",
+                "It returns pacopt.Instances with as many instances as were asked for; with groups, as many groups.",
+                "Statements are made for that many independent draws.",
+                "Draw exactly as many.",
+            )
+        return found
 
     def learns(self, parts: Split) -> AbstractAlgorithm:
         """The algorithm that is learned, which may know the prior part."""
         return self.algorithm if isinstance(self.algorithm, AbstractAlgorithm) else self.algorithm(parts)
+
+
+def _check(family: Family) -> None:
+    """Refuse a name that is no file name, and parts that are none."""
+    if not isinstance(family.name, str) or not re.fullmatch(r"[\w-]+", family.name):
+        raise FamilyError(
+            f"The name of the family is {family.name!r}.",
+            "It is a word of letters, digits, _ and -.",
+            "Its run and its picture are called by it.",
+            'Use "my_family".',
+        )
+    if not isinstance(family.problem, AbstractProblem):
+        raise FamilyError(
+            f"The problem of {family.name!r} is a {type(family.problem).__name__}.",
+            "It is an object derived from pacopt.AbstractProblem.",
+            "",
+            "Write its class with start and loss, and call it: MyProblem().",
+        )
+    if not callable(family.sample):
+        raise FamilyError(
+            f"What draws instances of {family.name!r} is a {type(family.sample).__name__}.",
+            "It is a function sample(count, *, seed) that returns pacopt.Instances.",
+            "Fresh draws show whether what is certified holds.",
+            "If you have a fixed set of instances and no more, use pacopt.learn.",
+        )
+    if isinstance(family.algorithm, type):
+        raise FamilyError(
+            f"The algorithm of {family.name!r} is the class {family.algorithm.__name__}.",
+            "It is an object, or a function of a Split that returns one.",
+            "",
+            f"Call the class: {family.algorithm.__name__}().",
+        )
 
 
 def usual_smooth() -> dict[str, Baseline]:

@@ -135,7 +135,7 @@ def contest(
     study, rival = _studied(family, parts, design.score, runs, seed, progress)
     progress("fresh instances", 0, 1)
     others = (*usual, *opponents({TUNED: rival}, engine, parts, Standard(), None))
-    drawn = _seeded(family.sample(fresh, seed=seed + FRESH), seed, "fresh")
+    drawn = _seeded(family.sampled(fresh, seed=seed + FRESH), seed, "fresh")
     runner = design.score.runs(recording(engine, design.claims, design.score))
     table = _beside(runner, learned.hyper, others, design.score, drawn)
     at = recorded_steps(family.steps)

@@ -5,7 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pacopt.errors import PacoptError, suggest
+from pacopt.errors import FamilyError, suggest
 
 if TYPE_CHECKING:
     from pacopt.families.base import Family
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 NAMES = {
     "quadratics": "pacopt.families.quadratics:quadratics",
 }
-
-
-class FamilyError(PacoptError):
-    """There is no such family, or it is none."""
 
 
 def family_named(name: str) -> "Family":
