@@ -23,10 +23,10 @@ def family_named(name: str) -> "Family":
     """
     if ":" not in name and name not in NAMES:
         raise FamilyError(
-            f"There is no family {name!r}.",
-            f"There are {', '.join(NAMES)}.",
+            f"There is no family {name!r}; {suggest(name, NAMES)}",
             "",
-            f'{suggest(name, NAMES)} One of your own is "module:name".',
+            "",
+            'One of your own is "module:name".',
         )
     module, _, attribute = NAMES.get(name, name).partition(":")
     if os.getcwd() not in sys.path:
