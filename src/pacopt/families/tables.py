@@ -79,6 +79,6 @@ def _of_sklearn(name: str, load: Callable[[Any], tuple[Any, Any]]) -> Table:
             "scikit-learn is not installed.",
             f"The table {name!r} ships with it.",
             "",
-            'Install it with pip install "pacopt[families]", or bring a table of your own: Table.of(features, classes).',
+            'Install it with pip install "pacopt[families]", or bring your own table: Table.of(features, classes).',
         ) from error
     return Table.of(*load(datasets), name=name)
