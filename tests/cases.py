@@ -120,6 +120,7 @@ BASELINES: list[pacopt.AbstractAlgorithm] = [
     pacopt.ConjugateGradients(),
     pacopt.NonlinearConjugateGradients(),
     pacopt.LBFGS(),
+    pacopt.Newton(),
     pacopt.BarzilaiBorwein(),
     pacopt.FISTA(),
     pacopt.Adam(),

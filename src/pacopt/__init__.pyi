@@ -21,6 +21,7 @@ from .algorithms import ConjugateRule as ConjugateRule
 from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
 from .algorithms import Nesterov as Nesterov
+from .algorithms import Newton as Newton
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
 from .algorithms import Optax as Optax
 from .algorithms import Preconditioned as Preconditioned

@@ -17,6 +17,7 @@ from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
 from pacopt.algorithms.nesterov import Nesterov
+from pacopt.algorithms.newton import Newton
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
 from pacopt.algorithms.optax_algorithm import Optax
 from pacopt.algorithms.preconditioned import Preconditioned
@@ -41,6 +42,7 @@ __all__ = [
     "HeavyBall",
     "Hyper",
     "Nesterov",
+    "Newton",
     "NonlinearConjugateGradients",
     "Optax",
     "Preconditioned",

@@ -1,0 +1,84 @@
+"""Tables of real data for classification: rows of features, and tasks that tell two kinds of rows apart."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.errors import ProblemError
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of features in units of their standard deviation, with a constant, and a label 1 or -1 for each task.
+
+    `Table.of(features, classes)` makes one of data as they come.
+
+    >>> table = Table.of(np.arange(12.0).reshape(4, 3), np.array(["a", "b", "a", "c"]))
+    >>> table.features.shape, table.labels
+    ((4, 4), array([[ 1., -1.,  1., -1.],
+           [-1.,  1., -1., -1.],
+           [-1., -1., -1.,  1.]]))
+    """
+
+    features: Float[np.ndarray, "row unknown"]
+    labels: Float[np.ndarray, "task row"]
+    name: str = field(default="table", kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that are no table."""
+        features, labels = np.asarray(self.features, dtype=float), np.asarray(self.labels, dtype=float)
+        shapes = features.ndim == 2 and labels.ndim == 2 and labels.shape[1] == len(features) > 0 and len(labels) > 0
+        if not shapes or not np.isfinite(features).all() or not np.isin(labels, (-1.0, 1.0)).all():
+            raise ProblemError(
+                f"The features have the shape {list(features.shape)} and the labels {list(labels.shape)}.",
+                "Features are finite numbers [row, unknown], labels are 1 or -1 [task, row].",
+                "A logistic regression is fitted to rows with a label each.",
+                "Use Table.of(features, classes), which takes classes of any kind.",
+            )
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "labels", labels)
+
+    @staticmethod
+    def of(features: Any, classes: Any, *, name: str = "table") -> "Table":
+        """A table of features and classes as they come; features that are constant are left out.
+
+        Of two classes the second in order has the label 1. With more there is a task for each: it against the rest.
+        """
+        numbers, kinds = np.asarray(features, dtype=float), np.unique(np.asarray(classes))
+        spread = numbers.std(axis=0)
+        kept = numbers[:, spread > 0]
+        scaled = (kept - kept.mean(axis=0)) / kept.std(axis=0)
+        chosen = kinds[1:] if len(kinds) == 2 else kinds
+        labels = np.where(np.asarray(classes)[None] == chosen[:, None], 1.0, -1.0)
+        return Table(np.c_[scaled, np.ones(len(scaled))], labels, name=name)
+
+
+def breast_cancer() -> Table:
+    """569 tumours, 30 measurements of each: benign or malignant."""
+    return _of_sklearn("breast cancer", lambda sets: sets.load_breast_cancer(return_X_y=True))
+
+
+def digits() -> Table:
+    """1797 handwritten digits of 8 x 8 pixels, of which 61 are not constant: ten tasks, one digit against the rest."""
+    return _of_sklearn("digits", lambda sets: sets.load_digits(return_X_y=True))
+
+
+def wine() -> Table:
+    """178 wines, 13 measurements of each: three tasks, one grower against the two others."""
+    return _of_sklearn("wine", lambda sets: sets.load_wine(return_X_y=True))
+
+
+def _of_sklearn(name: str, load: Callable[[Any], tuple[Any, Any]]) -> Table:
+    try:
+        from sklearn import datasets  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ProblemError(
+            "scikit-learn is not installed.",
+            f"The table {name!r} ships with it.",
+            "",
+            'Install it with pip install "pacopt[families]", or bring your own table: Table.of(features, classes).',
+        ) from error
+    return Table.of(*load(datasets), name=name)
