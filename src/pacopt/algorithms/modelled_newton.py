@@ -158,6 +158,6 @@ class ModelledNewton(AbstractAlgorithm, AbstractInitialHyper):
             return ravel_pytree(self.model.solved(as_point(vector), x, hyper, objective))[0].astype(vector.dtype)
 
         now = jnp.minimum(state.taken, self.steps - 1)
-        newton = -hyper["step_size"][now] * state.pairs.solved(state.place.gradient, modelled)
-        move = newton + hyper["momentum"][now] * state.move
+        newton = -jnp.asarray(hyper["step_size"])[now] * state.pairs.solved(state.place.gradient, modelled)
+        move = newton + jnp.asarray(hyper["momentum"])[now] * state.move
         return jnp.where(jnp.sum(move * state.place.gradient) < 0, move, newton)

@@ -55,7 +55,7 @@ class Patches:
     """
 
     pictures: tuple[np.ndarray, ...]
-    size: int = 64
+    size: int = 32
     noise: tuple[float, float] = NOISE
     problem: Deblurring = Deblurring()
 
@@ -109,7 +109,7 @@ class Patches:
         return {"b": blurred(sharp, kernels) + noise, "kernel": kernels, "weight": PER_VARIANCE * level**2}, sharp
 
 
-def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 64) -> Family:
+def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) -> Family:
     """The family of random patches of pictures: those that ship with scikit-image, or pictures of your own.
 
     Pictures of your own are two-dimensional arrays with values from 0 to 1. What is learned are the four numbers of a
@@ -128,7 +128,7 @@ def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 64) 
         "half-quadratic (Geman-Yang)": Baseline(unit, Transformed(GradientDescent(), fourier)),
         "L-BFGS in the half-quadratic metric": Baseline(algorithm=Transformed(LBFGS(20), fourier)),
         "L-BFGS in a tuned Fourier metric": Baseline(
-            algorithm=Transformed(LBFGS(20), FourierCoordinates(problem, 0.1, 0.01))
+            algorithm=Transformed(LBFGS(20), FourierCoordinates(problem, 0.3, 0.005))
         ),
     }
     return Family(
@@ -140,9 +140,9 @@ def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 64) 
         title="Deblurring of real pictures",
         usual=usual,
         tuned=Transformed(HeavyBall(), steepest),
-        prior=Train(updates=120, batch=8, rate=0.05, restarts=1, candidates=4, clip=0.6, dtype=np.float64),
+        prior=Train(updates=80, batch=8, rate=0.05, restarts=1, candidates=4, clip=0.6),
         score=Digits(12),
-        sizes=Sizes(prior=500, train=2000, test=500),
+        sizes=Sizes(prior=300, train=2000, test=300),
         note="the metric is most of it: a division in Fourier space needs no learning, what is learned goes on top",
     )
 

@@ -64,10 +64,10 @@ def transfer(kernel: Float[Array, "k k"], n: int) -> Array:
 
 def mirrored(n: int) -> np.ndarray:
     """How often each column of a real transform stands for one of the whole: twice, but for the first and the middle."""
-    times = np.full(n // 2 + 1, 2.0)
-    times[0] = 1.0
+    times = np.full((1, n // 2 + 1), 2.0)
+    times[0, 0] = 1.0
     if n % 2 == 0:
-        times[-1] = 1.0
+        times[0, -1] = 1.0
     return times
 
 
