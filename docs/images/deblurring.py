@@ -48,7 +48,9 @@ def side_by_side(family, methods):
     late = after(family, methods["gradient descent, 1/L"], fields, LATE)
     rule = after(family, methods["learned"], fields, EARLY)
     columns = [("original", sharp, None), ("blurred, noisy", fields["b"], start)]
-    columns += [(f"gradient descent, {k} steps", x, loss - bounds) for k, (x, loss) in ((EARLY, textbook), (LATE, late))]
+    columns += [
+        (f"gradient descent, {k} steps", x, loss - bounds) for k, (x, loss) in ((EARLY, textbook), (LATE, late))
+    ]
     columns += [(f"learned, {EARLY} steps", rule[0], rule[1] - bounds), ("minimiser", best, None)]
     figure, axes = plt.subplots(len(SHOWN), len(columns), figsize=(10.5, 4.3))
     for column, (title, pictures, gaps) in enumerate(columns):

@@ -31,4 +31,6 @@ learned = pacopt.learn(
 )
 print(learned.certificate)
 gain = learned.certificate.deployed.gain
-print(f"\nOn new patches of these pictures: at least {down(gain)} digits more than the half-quadratic method, on average.")
+print(
+    f"\nOn new patches of these pictures: at least {down(gain)} digits more than the half-quadratic method, on average."
+)

@@ -116,7 +116,7 @@ def test_no_curvature_is_larger_than_the_one_that_the_textbook_divides_by():
             for x in (one["b"], jnp.full((N, N), 0.5)):
                 hessian = jax.hessian(lambda x, one=one: problem.loss(x.reshape(N, N), one))(x.ravel())
                 spectrum = np.linalg.eigvalsh(hessian)
-                assert RIDGE * (1 - 1e-6) <= spectrum[0]
+                assert spectrum[0] >= RIDGE * (1 - 1e-6)
                 assert spectrum[-1] <= float(problem.steepest(one)) * (1 + 1e-9)
         # On a flat picture the model is exact.
         flat = {"scale": 1.0, "smoothness": 1.0, "floor": 0.0, "edges": 0.0}
@@ -183,7 +183,7 @@ class Bowl(pacopt.AbstractProblem):
 
 
 def bfgs_by_hand(instance, step, momentum, floor, steps, memory):
-    """The BFGS matrix of the last pairs, written out, from the model; a move that ends higher is made again, shorter."""
+    """The BFGS matrix of the last pairs, written out; a move that ends higher is made again, shorter."""
     d, x = instance["d"], instance["start"]
 
     def evaluated(x):
@@ -295,7 +295,14 @@ def test_a_rule_that_was_fixed_beforehand_is_certified():
     rule = family.algorithm
     fixed = pacopt.DiscreteMeasure.uniform({name: np.asarray(value)[None] for name, value in rule.initial(0).items()})
     learned = pacopt.learn(
-        family.problem, rule, family.drawn(1), steps=10, prior=fixed, score=pacopt.Digits(8), baseline=None, progress=False
+        family.problem,
+        rule,
+        family.drawn(1),
+        steps=10,
+        prior=fixed,
+        score=pacopt.Digits(8),
+        baseline=None,
+        progress=False,
     )
     assert 1.0 < 8 - learned.certificate.deployed.risk < 8.0
 

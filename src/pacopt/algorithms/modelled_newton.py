@@ -1,4 +1,4 @@
-"""Newton's method with a model of the Hessian that has a few learned numbers, corrected by a memory of the last moves."""
+"""Newton's method with a model of the Hessian that has a few learned numbers, corrected by a memory of moves."""
 
 from abc import abstractmethod
 from collections.abc import Mapping

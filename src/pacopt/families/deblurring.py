@@ -40,6 +40,9 @@ RADIUS, WIDTHS, LENGTHS = 4, (0.8, 2.0), (3.0, 8.0)
 #: The standard deviation of the noise, log-uniform; the weight of the regulariser is 30 times its square.
 NOISE, PER_VARIANCE = (0.005, 0.02), 30.0
 
+#: The loss, with its edge and ridge.
+PROBLEM = Deblurring()
+
 
 @dataclass(frozen=True, eq=False)
 class Patches:
@@ -57,7 +60,7 @@ class Patches:
     pictures: tuple[np.ndarray, ...]
     size: int = 32
     noise: tuple[float, float] = NOISE
-    problem: Deblurring = Deblurring()
+    problem: Deblurring = PROBLEM
 
     def __post_init__(self) -> None:
         """Refuse what is no grey picture, or smaller than a patch."""

@@ -56,14 +56,16 @@ class Deblurring(AbstractProblem, AbstractKnownMinimum):
 
 def transfer(kernel: Float[Array, "k k"], n: int) -> Array:
     """The blur in Fourier space: the transform of the kernel, its middle at the origin, at n x (n // 2 + 1) places."""
-    down, right = (np.outer(np.arange(m), np.arange(s) - s // 2) for m, s in zip((n, n // 2 + 1), kernel.shape))
+    down, right = (
+        np.outer(np.arange(m), np.arange(s) - s // 2) for m, s in zip((n, n // 2 + 1), kernel.shape, strict=True)
+    )
     waves = np.exp(-2j * np.pi * down / n), np.exp(-2j * np.pi * right / n)
     kind = jnp.result_type(kernel.dtype, jnp.complex64)
     return jnp.asarray(waves[0], kind) @ kernel.astype(kind) @ jnp.asarray(waves[1].T, kind)
 
 
 def mirrored(n: int) -> np.ndarray:
-    """How often each column of a real transform stands for one of the whole: twice, but for the first and the middle."""
+    """How often a column of a real transform is one of the whole: twice, but for the first and the middle."""
     times = np.full((1, n // 2 + 1), 2.0)
     times[0, 0] = 1.0
     if n % 2 == 0:
