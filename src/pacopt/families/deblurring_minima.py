@@ -19,9 +19,10 @@ from pacopt.problems.base import Objective
 #: It ends when what is not proved is at most this part of the gap at the start, or after so many steps.
 PROVED, LONGEST = 1e-13, 1000
 #: More than this is refused.
-LOOSE = 1e-10
-#: What rounding may do to a loss, relative to it: the bound is lowered by that.
-ROUNDING = 2e-14
+LOOSE = 1e-9
+#: What rounding may do to a sum of so many terms one after the other, relative to it and to their number, in the bound
+#: and in a loss that is compared with it: the bound is lowered by that.
+ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 #: So many instances are solved in one call.
 TILE = 64
 
@@ -75,6 +76,6 @@ def _proved(problem: Deblurring, instance: Any) -> Any:
         return (open_by(state) > PROVED * (start - state.place.value)) & (state.taken < LONGEST)
 
     last = jax.lax.while_loop(goes_on, lambda state: method.step(state, hyper, objective), first)
-    slack = open_by(last) + ROUNDING * last.place.value
+    slack = open_by(last) + ROUNDING * last.place.x.size * last.place.value
     point = last.place.x.reshape(instance["b"].shape)
     return last.place.value - slack, slack / (start - last.place.value), point
