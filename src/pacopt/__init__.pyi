@@ -10,7 +10,9 @@ from ._version import __version__ as __version__
 from .algorithms import FISTA as FISTA
 from .algorithms import LBFGS as LBFGS
 from .algorithms import AbstractAlgorithm as AbstractAlgorithm
+from .algorithms import AbstractCoordinates as AbstractCoordinates
 from .algorithms import AbstractDecisions as AbstractDecisions
+from .algorithms import AbstractHessianModel as AbstractHessianModel
 from .algorithms import AbstractInitialHyper as AbstractInitialHyper
 from .algorithms import AbstractStandardHyper as AbstractStandardHyper
 from .algorithms import AbstractStochasticAlgorithm as AbstractStochasticAlgorithm
@@ -20,6 +22,7 @@ from .algorithms import ConjugateGradients as ConjugateGradients
 from .algorithms import ConjugateRule as ConjugateRule
 from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
+from .algorithms import ModelledNewton as ModelledNewton
 from .algorithms import Nesterov as Nesterov
 from .algorithms import Newton as Newton
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
@@ -28,6 +31,7 @@ from .algorithms import Preconditioned as Preconditioned
 from .algorithms import QuasiNewtonRule as QuasiNewtonRule
 from .algorithms import ScalarRule as ScalarRule
 from .algorithms import Schedule as Schedule
+from .algorithms import Transformed as Transformed
 from .algorithms import WarmStart as WarmStart
 from .assumptions import Assumption as Assumption
 from .auditing import audit as audit

@@ -21,6 +21,7 @@ SAYS = {
     "own_family": "fresh draws",
     "own_table": "digits more than L-BFGS",
     "save_verify_load": "certificate.deployed.risk is stored as",
+    "deblurring": "digits more than the half-quadratic method, on average.",
     "sucker_ochs_2023_figure_4": "holds: the certificate, relative, N = 1000, holds",
 }
 

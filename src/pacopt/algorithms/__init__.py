@@ -16,6 +16,7 @@ from pacopt.algorithms.fista import FISTA
 from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
+from pacopt.algorithms.modelled_newton import AbstractHessianModel, ModelledNewton
 from pacopt.algorithms.nesterov import Nesterov
 from pacopt.algorithms.newton import Newton
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
@@ -24,13 +25,16 @@ from pacopt.algorithms.preconditioned import Preconditioned
 from pacopt.algorithms.quasi_newton_rule import QuasiNewtonRule
 from pacopt.algorithms.scalar_rule import ScalarRule
 from pacopt.algorithms.schedule import Schedule
+from pacopt.algorithms.transformed import AbstractCoordinates, Transformed
 from pacopt.algorithms.warm_start import WarmStart
 
 __all__ = [
     "FISTA",
     "LBFGS",
     "AbstractAlgorithm",
+    "AbstractCoordinates",
     "AbstractDecisions",
+    "AbstractHessianModel",
     "AbstractInitialHyper",
     "AbstractStandardHyper",
     "AbstractStochasticAlgorithm",
@@ -41,6 +45,7 @@ __all__ = [
     "GradientDescent",
     "HeavyBall",
     "Hyper",
+    "ModelledNewton",
     "Nesterov",
     "Newton",
     "NonlinearConjugateGradients",
@@ -49,5 +54,6 @@ __all__ = [
     "QuasiNewtonRule",
     "ScalarRule",
     "Schedule",
+    "Transformed",
     "WarmStart",
 ]

@@ -1,5 +1,6 @@
 """BFGS matrices H = gamma U + V, kept in two parts so that each can be weighed: whole, or as the last pairs."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -59,6 +60,22 @@ class Pairs(NamedTuple):
         vector, parts = jax.lax.scan(down, vector, rows, reverse=True)
         both, _ = jax.lax.scan(up, (vector, jnp.zeros_like(vector)), (*rows, parts))
         return both
+
+    def solved(self, vector: Vector, start: Callable[[Vector], Vector]) -> Vector:
+        """H times a vector, where H started from this linear map in place of gamma I."""
+
+        def down(vector: Array, row: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+            move, change, weight = row
+            part = weight * jnp.sum(move * vector)
+            return vector - part * change, part
+
+        def up(vector: Array, row: tuple[Array, Array, Array, Array]) -> tuple[Array, None]:
+            move, change, weight, part = row
+            return vector + (part - weight * jnp.sum(change * vector)) * move, None
+
+        rows = self.moves, self.changes, self.weights
+        vector, parts = jax.lax.scan(down, vector, rows, reverse=True)
+        return jax.lax.scan(up, start(vector), (*rows, parts))[0]
 
     def updated(self, move: Vector, change: Vector, usable: Bool[Array, ""]) -> "Pairs":
         """The newest pair in place of the oldest, if it is usable."""

@@ -1,0 +1,163 @@
+"""Newton's method with a model of the Hessian that has a few learned numbers, corrected by a memory of moves."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int
+
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper, Hyper
+from pacopt.algorithms.line import Place, place_at
+from pacopt.algorithms.scalars import cosine, length, safe_ratio, size
+from pacopt.algorithms.secants import Pairs
+from pacopt.algorithms.vectors import chosen, refuse_nonsmooth
+from pacopt.errors import AlgorithmError
+from pacopt.problems.base import Objective, Point
+from pacopt.space import Array as ArraySpace
+from pacopt.space import Interval
+
+#: A pair whose cosine is smaller is left out of the memory.
+FLAT = 1e-8
+#: A move that ends higher is made again, shorter by the factor of a parabola, but not by less than this.
+SHORTER = 0.1
+#: So many roundings higher is not higher.
+ROUNDING = 10.0
+
+
+class AbstractHessianModel(eqx.Module):
+    """A model of the Hessian of a family of problems that is easy to invert, with a few numbers that are learned.
+
+    It may look at the point and at what the loss reads of the instance (`objective.instance`), not at its minimum.
+
+    >>> class Diagonal(AbstractHessianModel):  # of 1/2 |diag(d) x - b|^2 + ...
+    ...     numbers = {"floor": (0.1, Interval(1e-4, 10.0, log=True))}
+    ...
+    ...     def solved(self, vector, x, hyper, objective):
+    ...         return vector / (objective.instance["diagonal"] ** 2 + hyper["floor"])
+    """
+
+    #: What is learned: where training starts, and in which interval good values are looked for, by name.
+    numbers: eqx.AbstractClassVar[Mapping[str, tuple[float, Interval]]]
+
+    @abstractmethod
+    def solved(self, vector: Point, x: Point, hyper: Hyper, objective: Objective) -> Point:
+        """About H^-1 times the vector, H the Hessian at x: a symmetric, positive definite map of it."""
+
+
+class State(NamedTuple):
+    """Where it stands, the move it will make, the last pairs, the number of moves, and the lowest point seen."""
+
+    place: Place
+    move: Float[Array, " n"]
+    pairs: Pairs
+    taken: Int[Array, ""]
+    best: Point
+    lowest: Float[Array, ""]
+
+
+class ModelledNewton(AbstractAlgorithm, AbstractInitialHyper):
+    """x_next = x - t_k H gradient(x) + m_k s: H is a learned model of the inverse Hessian, corrected by a memory.
+
+    **Theory** With H the inverse Hessian and t = 1 this is Newton's method. A model of it (`AbstractHessianModel`) is
+    what one knows of the family: what is diagonal in Fourier space, say. What the model gets wrong is learned on the
+    way: as in L-BFGS (Nocedal 1980), H is updated by the last `memory` moves s and changes y of the gradient, so that
+    it maps the newest y to s. L-BFGS starts from a multiple of the identity, this from the model at the current point.
+    With `memory=0` and constant t and m it is heavy-ball in the metric of the model.
+
+    **Safeguard** A move that ends above its start is made again, shorter: to the minimum of the parabola through both
+    losses and the slope, between a tenth and a half of the way. What it showed of curvature is remembered all the same.
+    Where momentum would point uphill it is left out. So losses never rise, and there is no other line search: nothing
+    is promised of the rate, and the certificate says how it does.
+
+    **What is learned** The numbers of the model, and for each iteration a step t_k (`step_size`) and a momentum m_k.
+    Untrained, t = 1 and m = 0. Runs longer than `steps` go on with the last ones.
+
+    **Gradients** One for each step and one at the start; a move that is made again is a step too. `read` gives the
+    lowest point that was evaluated. A pair without positive curvature is left out of the memory.
+    """
+
+    model: AbstractHessianModel
+    steps: int = eqx.field(static=True, converter=size("steps"))
+    memory: int = eqx.field(static=True, default=5)
+
+    def __check_init__(self) -> None:
+        """Refuse names that are taken."""
+        taken = {"step_size", "momentum"} & set(self.model.numbers)
+        if taken:
+            raise AlgorithmError(
+                f"{type(self.model).__name__} has a number {min(taken)!r}.",
+                "ModelledNewton has hyperparameters of that name.",
+                "Hyperparameters go by their names.",
+                "Give it another name.",
+            )
+        if not isinstance(self.memory, int) or self.memory < 0:
+            raise AlgorithmError(
+                f"memory is {self.memory!r}.",
+                "It is a number of pairs, 0 or more.",
+                "",
+                "Leave it out for 5.",
+            )
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The numbers of the model, steps and momenta."""
+        own = {
+            "step_size": ArraySpace((self.steps,), 0.1, 3.0, log=True),
+            "momentum": ArraySpace((self.steps,), -0.5, 0.9),
+        }
+        return {name: space for name, (_, space) in self.model.numbers.items()} | own
+
+    def initial(self, seed: int) -> dict[str, Any]:
+        """Those of the model, steps of length one and no momentum."""
+        own = {"step_size": np.ones(self.steps), "momentum": np.zeros(self.steps)}
+        return {name: np.asarray(start) for name, (start, _) in self.model.numbers.items()} | own
+
+    def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
+        """The start, evaluated, and the first move."""
+        refuse_nonsmooth(self, objective)
+        flat, _ = ravel_pytree(x)
+        place = place_at(flat, x, objective)
+        empty = jnp.zeros((self.memory, flat.size), flat.dtype)
+        state = State(
+            place, jnp.zeros_like(flat), Pairs(empty, empty, empty[:, :1].sum(1)), jnp.asarray(0), x, place.value
+        )
+        return state._replace(move=self._move(state, hyper, objective))
+
+    def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
+        """Make the move, evaluate, remember; go on from there, or make the move again, shorter."""
+        here, s = state.place, state.move
+        there = place_at(here.x + s, state.best, objective)
+        finite = jnp.isfinite(there.value) & jnp.all(jnp.isfinite(there.gradient))
+        accepted = finite & (there.value <= here.value + ROUNDING * jnp.finfo(s.dtype).eps * jnp.abs(here.value))
+        y = there.gradient - here.gradient
+        usable = finite & (cosine(s, y, length(s), length(y)) > FLAT)
+        pairs = state.pairs.updated(s, y, usable) if self.memory else state.pairs
+        _, as_point = ravel_pytree(state.best)
+        better = finite & (there.value < state.lowest)
+        best, lowest = chosen(better, (as_point(there.x), there.value), (state.best, state.lowest))
+        moved = State(chosen(accepted, there, here), s, pairs, state.taken + 1, best, lowest)
+        slope = jnp.sum(here.gradient * s)
+        part = jnp.clip(safe_ratio(-0.5 * slope, there.value - here.value - slope), SHORTER, 0.5)
+        again = jnp.where(finite, part, SHORTER) * s
+        return moved._replace(move=jnp.where(accepted, self._move(moved, hyper, objective), again))
+
+    def read(self, state: State) -> Point:
+        """The lowest point that was evaluated."""
+        return state.best
+
+    def _move(self, state: State, hyper: Hyper, objective: Objective) -> Float[Array, " n"]:
+        """-t H g + m s."""
+        _, as_point = ravel_pytree(state.best)
+        x = as_point(state.place.x)
+
+        def modelled(vector: Array) -> Array:
+            return ravel_pytree(self.model.solved(as_point(vector), x, hyper, objective))[0].astype(vector.dtype)
+
+        now = jnp.minimum(state.taken, self.steps - 1)
+        newton = -jnp.asarray(hyper["step_size"])[now] * state.pairs.solved(state.place.gradient, modelled)
+        move = newton + jnp.asarray(hyper["momentum"])[now] * state.move
+        return jnp.where(jnp.sum(move * state.place.gradient) < 0, move, newton)

@@ -1,0 +1,209 @@
+"""Deblurring of real pictures: random patches, blurred and noisy, with a smooth regulariser that spares edges."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from pacopt.algorithms import (
+    FISTA,
+    LBFGS,
+    BarzilaiBorwein,
+    GradientDescent,
+    HeavyBall,
+    ModelledNewton,
+    NonlinearConjugateGradients,
+    Transformed,
+)
+from pacopt.errors import ProblemError
+from pacopt.families.base import Family, Sizes
+from pacopt.families.deblurring_minima import proven_minima
+from pacopt.families.deblurring_model import Deblurring, FourierCoordinates, FourierModel, SteepestCoordinates
+from pacopt.instances import Instances
+from pacopt.priors.train import Train
+from pacopt.scores import Digits
+from pacopt.stages.baselines import Baseline
+
+#: Pictures that ship with scikit-image: photographs, micrographs, scans.
+SHIPPED = (
+    "astronaut.png", "brick.png", "camera.png", "cell.png", "chelsea.png", "clock_motion.png", "coffee.png",
+    "coins.png", "grass.png", "gravel.png", "hubble_deep_field.jpg", "ihc.png", "moon.png", "motorcycle_left.png",
+    "page.png", "retina.jpg", "rocket.jpg", "text.png",
+)  # fmt: skip
+#: What red, green and blue are worth in grey.
+GREY = np.array([0.2125, 0.7154, 0.0721])
+#: Kernels are 9 x 9: Gaussians with widths from the first interval, motions with lengths from the second, in pixels.
+RADIUS, WIDTHS, LENGTHS = 4, (0.8, 2.0), (3.0, 8.0)
+#: The standard deviation of the noise, log-uniform; the weight of the regulariser is 30 times its square.
+NOISE, PER_VARIANCE = (0.005, 0.02), 30.0
+
+#: The loss, with its edge and ridge.
+PROBLEM = Deblurring()
+
+
+@dataclass(frozen=True, eq=False)
+class Patches:
+    """The law: a random patch of given pictures, blurred and with noise.
+
+    A picture is drawn, each with the same probability, then a `size` x `size` patch of it, each position alike. Half of
+    the blurs are Gaussian, half are motions along a line of random length and direction. Noise is Gaussian, its
+    standard deviation log-uniform in `noise`, and the weight of the regulariser is 30 times its square: what one would
+    choose who knows the noise. Blurring wraps around the patch.
+
+    So draws are independent given the pictures, and what is certified holds for more patches of *these* pictures. For
+    new pictures, `by_picture` makes each picture a group.
+    """
+
+    pictures: tuple[np.ndarray, ...]
+    size: int = 32
+    noise: tuple[float, float] = NOISE
+    problem: Deblurring = PROBLEM
+
+    def __post_init__(self) -> None:
+        """Refuse what is no grey picture, or smaller than a patch."""
+        object.__setattr__(self, "pictures", tuple(np.asarray(each) for each in self.pictures))
+        for number, each in enumerate(self.pictures):
+            if each.ndim != 2 or each.dtype.kind != "f" or min(each.shape) < self.size:
+                raise ProblemError(
+                    f"Picture {number} has the shape {list(each.shape)} and the type {each.dtype}.",
+                    f"Grey pictures of at least {self.size} x {self.size} pixels are needed, with values from 0 to 1.",
+                    "Patches are cut from them.",
+                    "Convert them with skimage.color.rgb2gray, say, or ask for a smaller size.",
+                )
+        if not self.pictures or self.size <= 2 * RADIUS:
+            raise ProblemError(
+                f"There are {len(self.pictures)} pictures, and patches of size {self.size}.",
+                f"At least one picture is needed, and a size above {2 * RADIUS}.",
+                "A kernel has to fit into a patch.",
+                "Use deblurring() for the pictures that ship with scikit-image.",
+            )
+
+    def sample(self, count: int, *, seed: int) -> Instances:
+        """Independent draws, each with a proven lower bound of its minimum."""
+        fields, _ = self.draws(count, seed=seed)
+        return Instances(fields | {"minimum": proven_minima(self.problem, fields)[0]})
+
+    def by_picture(self, each: int, *, seed: int) -> Instances:
+        """So many patches of every picture, which are a group: a draw is a picture, and there are few."""
+        which = np.repeat(np.arange(len(self.pictures)), each)
+        fields, _ = self.draws(len(which), seed=seed, which=which)
+        return Instances(fields | {"minimum": proven_minima(self.problem, fields)[0]}, groups=which)
+
+    def draws(
+        self, count: int, *, seed: int, which: np.ndarray | None = None
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Blurred patches with kernels and weights, and the patches as they were; `which` says of which pictures."""
+        rng, n = np.random.default_rng(seed), self.size
+        which = rng.integers(len(self.pictures), size=count) if which is None else which
+        sharp, kernels = np.empty((count, n, n)), np.empty((count, 2 * RADIUS + 1, 2 * RADIUS + 1))
+        for row, number in enumerate(which):
+            picture = self.pictures[number]
+            top, left = (int(rng.integers(extent - n + 1)) for extent in picture.shape)
+            sharp[row] = picture[top : top + n, left : left + n]
+            motion = rng.random() < 0.5
+            kernels[row] = (
+                moved(rng.uniform(*LENGTHS), rng.uniform(0.0, np.pi)) if motion else gaussian(rng.uniform(*WIDTHS))
+            )
+        level = np.exp(rng.uniform(*np.log(self.noise), size=count))
+        noise = level[:, None, None] * rng.standard_normal(sharp.shape)
+        return {"b": blurred(sharp, kernels) + noise, "kernel": kernels, "weight": PER_VARIANCE * level**2}, sharp
+
+
+def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) -> Family:
+    """The family of random patches of pictures: those that ship with scikit-image, or pictures of your own.
+
+    Pictures of your own are two-dimensional arrays with values from 0 to 1. What is learned are the four numbers of a
+    model of the Hessian, and 25 steps and momenta.
+    """
+    law, steps = Patches(tuple(shipped_pictures() if pictures is None else pictures), size), 25
+    problem = law.problem
+    steepest, fourier = SteepestCoordinates(problem), FourierCoordinates(problem)
+    unit = {"step_size": 1.0}
+    usual = {
+        "gradient descent, 1/L": Baseline(unit, Transformed(GradientDescent(), steepest)),
+        "Nesterov with restart (FISTA)": Baseline(unit, Transformed(FISTA(), steepest)),
+        "Barzilai-Borwein": Baseline(algorithm=BarzilaiBorwein()),
+        "nonlinear conjugate gradients": Baseline(algorithm=NonlinearConjugateGradients()),
+        "L-BFGS": Baseline(algorithm=LBFGS(20)),
+        "half-quadratic (Geman-Yang)": Baseline(unit, Transformed(GradientDescent(), fourier)),
+        "L-BFGS in the half-quadratic metric": Baseline(algorithm=Transformed(LBFGS(20), fourier)),
+        "L-BFGS in a tuned Fourier metric": Baseline(
+            algorithm=Transformed(LBFGS(20), FourierCoordinates(problem, 0.3, 0.005))
+        ),
+    }
+    return Family(
+        "deblurring",
+        problem,
+        law.sample,
+        ModelledNewton(FourierModel(problem), steps),
+        steps,
+        title="Deblurring of real pictures",
+        usual=usual,
+        tuned=Transformed(HeavyBall(), steepest),
+        prior=Train(updates=80, batch=8, rate=0.05, restarts=1, candidates=4, clip=0.6),
+        score=Digits(12),
+        sizes=Sizes(prior=300, train=2000, test=300),
+        note="the metric is most of it: a division in Fourier space needs no learning, what is learned goes on top",
+    )
+
+
+def shipped_pictures() -> tuple[np.ndarray, ...]:
+    """Grey pictures that ship with scikit-image, with values from 0 to 1; nothing is downloaded."""
+    try:
+        io: Any = import_module("skimage.io")
+    except ImportError as error:
+        raise ProblemError(
+            "scikit-image is not installed.",
+            "Its pictures are needed for this family.",
+            "",
+            'Install them: pip install "pacopt[families]". Or give pictures of your own: deblurring(pictures).',
+        ) from error
+    folder = files("skimage.data")
+    return tuple(as_grey(io.imread(str(folder / name))) for name in SHIPPED)
+
+
+def as_grey(picture: np.ndarray) -> np.ndarray:
+    """Eight-bit colours or grey values as grey values from 0 to 1."""
+    values = np.asarray(picture, dtype=np.float64) / 255.0
+    return values if values.ndim == 2 else values[..., :3] @ GREY
+
+
+def gaussian(width: float) -> np.ndarray:
+    """A Gaussian kernel, cut off at four pixels, which sums to 1."""
+    squares = np.arange(-RADIUS, RADIUS + 1) ** 2
+    kernel = np.exp(-(squares[:, None] + squares[None]) / (2.0 * width**2))
+    return np.asarray(kernel / kernel.sum())
+
+
+def moved(length: float, angle: float) -> np.ndarray:
+    """The kernel of a motion along a line of this length in pixels, which sums to 1: points of it, each spread
+    over the four pixels around it.
+    """
+    along = np.linspace(-0.5, 0.5, 101) * length
+    kernel = np.zeros((2 * RADIUS + 1, 2 * RADIUS + 1))
+    place = RADIUS + along[:, None] * np.array([np.sin(angle), np.cos(angle)])
+    corner = np.minimum(np.floor(place).astype(int), 2 * RADIUS - 1)
+    part = place - corner
+    for down in (0, 1):
+        for right in (0, 1):
+            share = np.abs(1 - down - part[:, 0]) * np.abs(1 - right - part[:, 1])
+            np.add.at(kernel, (corner[:, 0] + down, corner[:, 1] + right), share)
+    return np.asarray(kernel / kernel.sum())
+
+
+def blurred(sharp: np.ndarray, kernels: np.ndarray) -> np.ndarray:
+    """Pictures convolved with a kernel each, wrapping around."""
+    total = np.zeros_like(sharp)
+    for down in range(-RADIUS, RADIUS + 1):
+        for right in range(-RADIUS, RADIUS + 1):
+            share = kernels[:, RADIUS + down, RADIUS + right, None, None]
+            total += share * np.roll(sharp, (down, right), axis=(1, 2))
+    return total
+
+
+def psnr(picture: np.ndarray, sharp: np.ndarray) -> np.ndarray:
+    """Peak signal-to-noise ratios in decibels, of pictures with values from 0 to 1."""
+    return np.asarray(-10.0 * np.log10(np.mean((picture - sharp) ** 2, axis=(-2, -1))))
