@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from pacopt.algorithms.base import State
+from pacopt.algorithms.base import State, prepared
 from pacopt.engines.traced.cell import Cell, Seed, Values
 from pacopt.engines.traced.metrics import metric_of
 from pacopt.problems.base import Instance, Objective
@@ -24,7 +24,8 @@ def final_ratio(
     If it is `sparing`, states are kept at the ends of segments of about sqrt(steps) steps, and computed anew between
     them on the way back: memory grows like sqrt(steps), and time by one run.
     """
-    objective, hyper, algorithm = Objective(cell.problem, instance), cell.hyper(values), cell.algorithm
+    objective, algorithm = Objective(cell.problem, instance), cell.algorithm
+    hyper = prepared(algorithm, cell.hyper(values), objective)
     start, metric = cell.start_point(instance), metric_of(cell.problem)
     raw, above = cell.start_loss(instance)
     root = jax.random.wrap_key_data(seed) if cell.random else None
