@@ -1,11 +1,13 @@
 """What is learned. To add an algorithm, subclass `AbstractAlgorithm`: hyperparameters, `init`, `step`, `read`."""
 
 from pacopt.algorithms.adam import Adam
+from pacopt.algorithms.admm import ADMM
 from pacopt.algorithms.barzilai_borwein import BarzilaiBorwein
 from pacopt.algorithms.base import (
     AbstractAlgorithm,
     AbstractDecisions,
     AbstractInitialHyper,
+    AbstractPrepared,
     AbstractStandardHyper,
     AbstractStochasticAlgorithm,
     Hyper,
@@ -26,11 +28,13 @@ from pacopt.algorithms.schedule import Schedule
 from pacopt.algorithms.warm_start import WarmStart
 
 __all__ = [
+    "ADMM",
     "FISTA",
     "LBFGS",
     "AbstractAlgorithm",
     "AbstractDecisions",
     "AbstractInitialHyper",
+    "AbstractPrepared",
     "AbstractStandardHyper",
     "AbstractStochasticAlgorithm",
     "Adam",

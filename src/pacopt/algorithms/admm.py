@@ -58,8 +58,9 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
     def hyperparameters(self) -> dict[str, AbstractSpace]:
         """A rho for each class, sigma, and the relaxation alpha."""
         classes = max(self.labels) + 1
+        several = ArraySpace((classes,), 1e-3, 1e3, log=True)
         return {
-            "rho": ArraySpace((classes,), 1e-3, 1e3, log=True),
+            "rho": several if classes > 1 else Interval(1e-3, 1e3, log=True),
             "sigma": Interval(1e-8, 1e-1, log=True),
             "alpha": Interval(1.0, 1.95),
         }
@@ -67,7 +68,8 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
     @property
     def defaults(self) -> dict[str, Any]:
         """What OSQP takes: the same rho for all classes."""
-        return {**DEFAULTS, "rho": np.full(max(self.labels) + 1, DEFAULTS["rho"])}
+        classes = max(self.labels) + 1
+        return {**DEFAULTS, "rho": np.full(classes, DEFAULTS["rho"])} if classes > 1 else dict(DEFAULTS)
 
     def initial(self, seed: int) -> dict[str, Any]:
         """OSQP's defaults, and for other seeds than 0 a rho nearby."""
@@ -84,11 +86,10 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
                 "",
                 f"Use ADMM([0] * {A.shape[0]}), for example.",
             )
-        kinds, own = problem.kinds(), jnp.asarray(hyper["rho"])[np.asarray(self.labels)]
+        kinds, own = problem.kinds(), jnp.atleast_1d(hyper["rho"])[np.asarray(self.labels)]
         rho = jnp.where(kinds.free, FREE, jnp.where(kinds.equal, EQUAL, 1.0) * own)
         matrix = P + hyper["sigma"] * jnp.eye(len(P), dtype=P.dtype) + A.T @ (rho[:, None] * A)
-        inverse = jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), jnp.eye(len(P), dtype=P.dtype))
-        return {**hyper, RHO: rho, INVERSE: inverse}
+        return {**hyper, RHO: rho, INVERSE: _inverse(matrix)}
 
     def init(self, x: Pair, hyper: Hyper, objective: Objective) -> Pair:
         """The start."""
@@ -119,3 +120,15 @@ def _program(objective: Objective) -> AbstractQuadraticProgram:
             "Use pacopt.problems.QuadraticProgram, or derive yours from AbstractQuadraticProgram.",
         )
     return objective.problem
+
+
+@jax.custom_jvp
+def _inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """By Cholesky's factors; its derivative by two products, without another factorization."""
+    return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), jnp.eye(len(matrix), dtype=matrix.dtype))
+
+
+@_inverse.defjvp
+def _inverse_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    inverse = _inverse(*primals)
+    return inverse, -inverse @ tangents[0] @ inverse

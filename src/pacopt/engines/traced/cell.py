@@ -181,11 +181,16 @@ class Cell(eqx.Module):
         state, number, loss = jax.lax.while_loop(on, go, (state, jnp.asarray(0), loss_at(state)))
         return state, loss[None], jnp.where(meets(loss), number, -1)
 
+    def levels(self, start_loss: Float[Array, ""], instance: Instance) -> Float[Array, " target"]:
+        """The losses at which targets are met: parts of the start, and the tolerance of the problem."""
+        start, _ = self.above_minimum(start_loss, start_loss, instance)
+        tolerance: Any = getattr(self.problem, "tolerance", None)
+        each = [tolerance if target == SOLVED else target * start for target in self.recorded]
+        return jnp.stack([jnp.asarray(level, start.dtype) for level in each])
+
     def _meeting(self, start_loss: Float[Array, ""], instance: Instance) -> Meets:
         """Whether a loss is at or below each target. One below zero meets none: it is not what was declared."""
-        recorded, (start, _) = self.recorded, self.above_minimum(start_loss, start_loss, instance)
-        fixed: Any = getattr(self.problem, "tolerance", None)
-        levels = jnp.stack([jnp.asarray(fixed if each == SOLVED else each * start, start.dtype) for each in recorded])
+        levels = self.levels(start_loss, instance) if self.recorded else jnp.empty(0)
 
         def meets(loss: Float[Array, ""]) -> Bool[Array, " target"]:
             above, _ = self.above_minimum(loss, start_loss, instance)
