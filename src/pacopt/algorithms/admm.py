@@ -125,6 +125,12 @@ def _program(objective: Objective) -> AbstractQuadraticProgram:
 @jax.custom_jvp
 def _inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """By Cholesky's factors; its derivative by two products, without another factorization."""
+    return _one_by_one(matrix)
+
+
+@jax.custom_batching.sequential_vmap
+def _one_by_one(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Of several matrices one after the other: LAPACK shares a batch out among the threads that wait for it."""
     return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), jnp.eye(len(matrix), dtype=matrix.dtype))
 
 

@@ -1,5 +1,6 @@
 """A quadcopter and its controller: the model, its quadratic programs, and flights."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -129,21 +130,25 @@ def apart(x: Any) -> tuple[Any, Any]:
     return x[:states].reshape(AHEAD + 1, STATES), x[states:].reshape(AHEAD, INPUTS)
 
 
-def program(instance: Instance) -> tuple[Any, np.ndarray, Any, np.ndarray, np.ndarray]:
-    """P, q, A, l and u of one instance, with sparse matrices, as OSQP takes them."""
+@cache
+def sparse_matrices() -> tuple[Any, Any]:
+    """P and A as OSQP takes them."""
     from scipy import sparse
 
     one, states = model(), STATES * (AHEAD + 1)
-    steps = sparse.eye(AHEAD + 1, k=-1)
-    now = sparse.kron(steps, one.follows) - sparse.eye(states)
+    now = sparse.kron(sparse.eye(AHEAD + 1, k=-1), one.follows) - sparse.eye(states)
     moved = sparse.kron(sparse.eye(AHEAD + 1, AHEAD, k=-1), one.motors)
     A = sparse.vstack([sparse.hstack([now, moved]), sparse.eye(states + INPUTS * AHEAD)], format="csc")
-    weights = spread(one.weights, one.effort)
-    q = -weights * spread(np.asarray(instance["goal"]), np.zeros(INPUTS))
+    return sparse.diags(spread(one.weights, one.effort), format="csc"), A
+
+
+def program(instance: Instance) -> tuple[Any, np.ndarray, Any, np.ndarray, np.ndarray]:
+    """P, q, A, l and u of one instance, with sparse matrices, as OSQP takes them."""
+    one, (P, A) = model(), sparse_matrices()
+    q = -P.diagonal() * spread(np.asarray(instance["goal"]), np.zeros(INPUTS))
     lower, upper = (spread(each[:STATES], each[STATES:]) for each in (one.lowest, one.highest))
-    fixed = np.concatenate([-np.asarray(instance["state"]), np.zeros(states - STATES)])
-    bounds = np.concatenate([fixed, lower]), np.concatenate([fixed, upper])
-    return sparse.diags(weights, format="csc"), q, A, *bounds
+    fixed = np.concatenate([-np.asarray(instance["state"]), np.zeros(STATES * AHEAD)])
+    return P, q, A, np.concatenate([fixed, lower]), np.concatenate([fixed, upper])
 
 
 def flights(count: int, *, seed: int) -> Instances:
@@ -205,8 +210,9 @@ class Pilot(NamedTuple):
         inputs, left = np.zeros((count, INPUTS)), np.arange(count)
         for *rho, most in PILOTS:
             found, solved = self._planned(slopes[left], ends[0][left], ends[1][left], np.array(rho), int(most))
-            inputs[left] = found
-            left = left[~solved]
+            inputs[left], left = found, left[~solved]
+            if not len(left):
+                break
         return np.clip(inputs, one.lowest[STATES:], one.highest[STATES:])
 
     def _planned(
