@@ -15,9 +15,11 @@ import altair as alt
 import numpy as np
 import optuna
 import osqp
-from scipy import sparse
 
 import pacopt
+from pacopt.families.quadcopter import AHEAD as N
+from pacopt.families.quadcopter import model
+from pacopt.families.quadcopter import program as problem
 from pacopt.statement import down, up
 
 SEED, STEPS, CAP = 2, 10, 1000
@@ -28,38 +30,9 @@ FULL = SimpleNamespace(
 )
 TOLD = ("OSQP's defaults", "learned", "Optuna")
 
-# The model: roll, pitch, yaw, position, and the speeds of these six; a tenth of a second a step, and N steps ahead.
-N = 10
-SPEEDS = {(0, 6): 0.1, (1, 7): 0.1, (2, 8): 0.1, (3, 9): 0.0992, (4, 10): 0.0992, (5, 11): 0.0992}
-TILTS = {(3, 0): 0.0488, (4, 1): -0.0488, (3, 6): 0.0016, (4, 7): -0.0016}
-PULLS = {(9, 0): 0.9734, (10, 1): -0.9734, (9, 6): 0.0488, (10, 7): -0.0488}
-Ad = np.diag([1.0] * 9 + [0.9846] * 3)
-for place, value in {**SPEEDS, **TILTS, **PULLS}.items():
-    Ad[place] = value
-MOTORS = [[0, -1, 0, 1], [-1, 0, 1, 0], [-1, 1, -1, 1], [0, -1, 0, 1], [1, 0, -1, 0], [1, 1, 1, 1]]
-GAINS = [0.0726, 0.0726, 0.0152, 0.0006, 0.0006, 0.0106, 1.4512, 1.4512, 0.3049, 0.0236, 0.0236, 0.2107]
-Bd = np.array(GAINS)[:, None] * np.array(MOTORS * 2)
-WEIGHTS, EFFORT = np.array([0.0, 0, 10, 10, 10, 10, 0, 0, 0, 5, 5, 5]), np.full(4, 0.1)
-XMAX = np.array([np.pi / 6, np.pi / 6] + [np.inf] * 10)
-XMIN = np.where(np.arange(12) == 5, -1.0, -XMAX)
-UMIN, UMAX = 9.6 - 10.5916, 13.0 - 10.5916
-
-# The program: all states, then all inputs. Only its q, l and u depend on the instance.
-P = sparse.diags(np.concatenate([np.tile(WEIGHTS, N + 1), np.tile(EFFORT, N)]), format="csc")
-DYNAMICS = sparse.kron(sparse.eye(N + 1, k=-1), Ad) - sparse.eye(12 * (N + 1))
-INPUTS = sparse.kron(sparse.eye(N + 1, N, k=-1), Bd)
-A = sparse.vstack([sparse.hstack([DYNAMICS, INPUTS]), sparse.eye(P.shape[0])], format="csc")
-LOWER = np.concatenate([np.zeros(12 * (N + 1)), np.tile(XMIN, N + 1), np.full(4 * N, UMIN)])
-UPPER = np.concatenate([np.zeros(12 * (N + 1)), np.tile(XMAX, N + 1), np.full(4 * N, UMAX)])
+# The model, and `problem`: P, q, A, l and u for a state and a goal. All states are followed by all inputs.
+Ad, Bd = model().follows, model().motors
 FIRST = slice(12 * (N + 1), 12 * (N + 2))  # the bounds of the first state
-
-
-def problem(instance):
-    """The program for a state and a goal."""
-    lower, upper, q = LOWER.copy(), UPPER.copy(), np.zeros(P.shape[0])
-    lower[:12] = upper[:12] = -instance["state"]
-    q[: 12 * (N + 1)] = np.tile(-WEIGHTS * instance["goal"], N + 1)
-    return P, q, A, lower, upper
 
 
 def flights(count, rng):

@@ -7,6 +7,7 @@ from . import priors as priors
 from . import scores as scores
 from . import testing as testing
 from ._version import __version__ as __version__
+from .algorithms import ADMM as ADMM
 from .algorithms import FISTA as FISTA
 from .algorithms import LBFGS as LBFGS
 from .algorithms import AbstractAlgorithm as AbstractAlgorithm
@@ -14,6 +15,7 @@ from .algorithms import AbstractCoordinates as AbstractCoordinates
 from .algorithms import AbstractDecisions as AbstractDecisions
 from .algorithms import AbstractHessianModel as AbstractHessianModel
 from .algorithms import AbstractInitialHyper as AbstractInitialHyper
+from .algorithms import AbstractPrepared as AbstractPrepared
 from .algorithms import AbstractStandardHyper as AbstractStandardHyper
 from .algorithms import AbstractStochasticAlgorithm as AbstractStochasticAlgorithm
 from .algorithms import Adam as Adam
@@ -80,10 +82,12 @@ from .problems import AbstractKnownMinimum as AbstractKnownMinimum
 from .problems import AbstractMetric as AbstractMetric
 from .problems import AbstractProblem as AbstractProblem
 from .problems import AbstractProximable as AbstractProximable
+from .problems import AbstractQuadraticProgram as AbstractQuadraticProgram
 from .problems import DiagonalQuadratic as DiagonalQuadratic
 from .problems import FixedCurvature as FixedCurvature
 from .problems import GaussianVector as GaussianVector
 from .problems import Objective as Objective
+from .problems import QuadraticProgram as QuadraticProgram
 from .problems import SharedQuadratic as SharedQuadratic
 from .problems import VaryingCurvature as VaryingCurvature
 from .report import report_html as report_html

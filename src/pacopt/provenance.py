@@ -109,7 +109,7 @@ class Origin:
     problem: Code | None = None
     algorithm: Code | None = None
     steps: int | None = None
-    goal: float | None = None  # the part of the start at which a run stops
+    goal: float | str | None = None  # the part of the start at which a run stops, or a word for the problem's tolerance
     precision: str | None = None
     platform: str | None = None
     criterion: str | None = None
@@ -190,7 +190,7 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "problem": ("problem", Code.of),
     "algorithm": ("algorithm", Code.of),
     "steps": ("steps", _count),
-    "goal": ("goal", float),
+    "goal": ("goal", lambda value: value if isinstance(value, str) else float(value)),
     "precision": ("precision", _text),
     "platform": ("platform", _text),
     "criterion": ("criterion", _text),

@@ -1,11 +1,13 @@
 """What is learned. To add an algorithm, subclass `AbstractAlgorithm`: hyperparameters, `init`, `step`, `read`."""
 
 from pacopt.algorithms.adam import Adam
+from pacopt.algorithms.admm import ADMM
 from pacopt.algorithms.barzilai_borwein import BarzilaiBorwein
 from pacopt.algorithms.base import (
     AbstractAlgorithm,
     AbstractDecisions,
     AbstractInitialHyper,
+    AbstractPrepared,
     AbstractStandardHyper,
     AbstractStochasticAlgorithm,
     Hyper,
@@ -29,6 +31,7 @@ from pacopt.algorithms.transformed import AbstractCoordinates, Transformed
 from pacopt.algorithms.warm_start import WarmStart
 
 __all__ = [
+    "ADMM",
     "FISTA",
     "LBFGS",
     "AbstractAlgorithm",
@@ -36,6 +39,7 @@ __all__ = [
     "AbstractDecisions",
     "AbstractHessianModel",
     "AbstractInitialHyper",
+    "AbstractPrepared",
     "AbstractStandardHyper",
     "AbstractStochasticAlgorithm",
     "Adam",

@@ -111,6 +111,17 @@ class AbstractInitialHyper(eqx.Module):
         """Hyperparameters to start from, as the algorithm sees them; another seed, another start."""
 
 
+class AbstractPrepared(eqx.Module):
+    """For algorithms whose steps share something costly, a factorization say, which is made once for all of them.
+
+    In a table it is made once for all instances that are run side by side, if it does not depend on the instance.
+    """
+
+    @abstractmethod
+    def prepared(self, hyper: Hyper, objective: Objective) -> Hyper:
+        """The hyperparameters as `init` and `step` see them: with what all steps share, under a name of its own."""
+
+
 class AbstractDecisions(eqx.Module):
     """For algorithms that decide something anew in each step, so that a report can show what they do."""
 
@@ -121,6 +132,11 @@ class AbstractDecisions(eqx.Module):
     def textbook(self, state: State, mu: float, L: float) -> Mapping[str, Any]:
         """What the textbook would have taken in their place, if all curvatures lie between mu and L."""
         return {}
+
+
+def prepared(algorithm: AbstractAlgorithm, hyper: Hyper, objective: Objective) -> Hyper:
+    """The hyperparameters as `init` and `step` see them."""
+    return algorithm.prepared(hyper, objective) if isinstance(algorithm, AbstractPrepared) else hyper
 
 
 def initial_of(algorithm: AbstractAlgorithm, seed: int) -> dict[str, Any]:

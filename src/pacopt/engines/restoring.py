@@ -46,6 +46,8 @@ def restored_engine(
     from pacopt.engines.traced.engine import Traced
 
     runs = Traced(found["problem"], found["algorithm"], origin.steps or 0, origin.precision or "float64")
+    if isinstance(origin.goal, str):
+        return runs.counting("steps", None), ""
     return runs if origin.goal is None else runs.until(origin.goal, None), ""
 
 

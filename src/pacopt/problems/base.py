@@ -54,7 +54,8 @@ class AbstractMetric(eqx.Module):
 
     Tables then hold the `metric` where others hold the loss, the safeguard compares it with its value at the start, and
     sentences call it by its `quantity`. With a `largest` value it is averaged as it is, in its `unit`; without one,
-    relative to its value at the start.
+    relative to its value at the start. With a `tolerance`, an instance is solved at or below it: `Effort("solved")`
+    counts the steps until then.
 
     >>> class Fit(AbstractProblem, AbstractMetric):
     ...     quantity = "validation error"
@@ -73,6 +74,7 @@ class AbstractMetric(eqx.Module):
     quantity: ClassVar[str]
     unit: ClassVar[str] = ""
     largest: ClassVar[float | None] = None
+    tolerance: ClassVar[float | None] = None
 
     @abstractmethod
     def metric(self, x: Point, instance: Instance) -> Float[Array, ""]:

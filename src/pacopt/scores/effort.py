@@ -16,7 +16,7 @@ from pacopt.support.numbers import is_real
 from pacopt.support.rounding import up
 
 if TYPE_CHECKING:
-    from pacopt.engines.base import AbstractEngine
+    from pacopt.engines.base import AbstractEngine, Metric
 
 #: The default cap is so many times the longest run of the favourite on the prior split.
 ROOM = 2.0
@@ -77,6 +77,10 @@ class Effort(AbstractScore):
         object.__setattr__(self, "target", target if word else float(target))
         object.__setattr__(self, "cap", None if self.cap is None else float(self.cap))
         object.__setattr__(self, "penalty", float(self.penalty))
+
+    def measuring(self, metric: "Metric") -> AbstractScore:
+        """The same where a word says what is met; up to a part of the start, it is said of what."""
+        return self if isinstance(self.target, str) else AbstractScore.measuring(self, metric)
 
     @property
     def noun(self) -> str:

@@ -59,7 +59,8 @@ class Stages:
         if not opponents:
             return self
         over = tuple(each.name for each in opponents)
-        other = [each.name for each in opponents if each.engine.steps != self.engine.steps]
+        # A solver whose steps nobody limits is counted up to the cap of the score.
+        other = [each.name for each in opponents if each.engine.steps not in (None, self.engine.steps)]
         if other and self.score.counts_steps:
             raise DesignError(
                 f"The score is {self.score!r}, and the baseline {other[0]!r} has its own number of steps.",

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm, State
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm, State, prepared
 from pacopt.engines.base import Predicate
 from pacopt.engines.traced.nesting import nested
 from pacopt.engines.traced.randomness import scanned
@@ -21,6 +21,9 @@ ROUNDING = 1e-12
 #: Two steps in each turn of the loop spare the copy of the state; `benchmarks/tiles.py` measures that more gain
 #: nothing.
 UNROLL = 2
+#: The goal of runs that stop at the tolerance of the problem's metric; other goals are parts of the start.
+SOLVED = "solved"
+Goal = float | str
 
 Step = Callable[..., State]
 Keys = Callable[[Any], tuple[Any, ...]]
@@ -55,14 +58,16 @@ class Cell(eqx.Module):
     chosen: tuple[tuple[str, Any], ...] = eqx.field(static=True, default=())
     #: Parts of the start loss; the first step at or below each of them is recorded.
     targets: tuple[float, ...] = eqx.field(static=True, default=())
-    #: The part at which a run stops, if it does.
-    goal: float | None = eqx.field(static=True, default=None)
+    #: The part at which a run stops, if it does; or SOLVED.
+    goal: Goal | None = eqx.field(static=True, default=None)
 
     @property
-    def recorded(self) -> tuple[float, ...]:
-        """All parts whose first step is recorded, the largest first."""
-        own = () if self.goal is None else (self.goal,)
-        return tuple(sorted({*self.targets, *own}, reverse=True))
+    def recorded(self) -> tuple[Goal, ...]:
+        """All parts whose first step is recorded, the largest first, and whether it is solved, if that ends a run."""
+        if self.goal is None or isinstance(self.goal, str):
+            own = () if self.goal is None else (self.goal,)
+            return (*sorted(self.targets, reverse=True), *own)
+        return tuple(sorted({*self.targets, self.goal}, reverse=True))
 
     @property
     def random(self) -> bool:
@@ -117,7 +122,8 @@ class Cell(eqx.Module):
 
     def begun(self, values: Values, instance: Instance, seed: Seed) -> tuple[State, Step, Keys]:
         """The state before the first step, how a step is made, and the keys that it is given."""
-        objective, hyper, algorithm = Objective(self.problem, instance), self.hyper(values), self.algorithm
+        objective, algorithm = Objective(self.problem, instance), self.algorithm
+        hyper = prepared(algorithm, self.hyper(values), objective)
         root = jax.random.wrap_key_data(seed) if self.random else None
 
         def keys(number: Any) -> tuple[Any, ...]:
@@ -175,10 +181,16 @@ class Cell(eqx.Module):
         state, number, loss = jax.lax.while_loop(on, go, (state, jnp.asarray(0), loss_at(state)))
         return state, loss[None], jnp.where(meets(loss), number, -1)
 
+    def levels(self, start_loss: Float[Array, ""], instance: Instance) -> Float[Array, " target"]:
+        """The losses at which targets are met: parts of the start, and the tolerance of the problem."""
+        start, _ = self.above_minimum(start_loss, start_loss, instance)
+        tolerance: Any = getattr(self.problem, "tolerance", None)
+        each = [tolerance if target == SOLVED else target * start for target in self.recorded]
+        return jnp.stack([jnp.asarray(level, start.dtype) for level in each])
+
     def _meeting(self, start_loss: Float[Array, ""], instance: Instance) -> Meets:
         """Whether a loss is at or below each target. One below zero meets none: it is not what was declared."""
-        start, _ = self.above_minimum(start_loss, start_loss, instance)
-        levels = jnp.asarray(self.recorded, dtype=start.dtype) * start
+        levels = self.levels(start_loss, instance) if self.recorded else jnp.empty(0)
 
         def meets(loss: Float[Array, ""]) -> Bool[Array, " target"]:
             above, _ = self.above_minimum(loss, start_loss, instance)

@@ -17,11 +17,11 @@ from pacopt.algorithms.base import (
 from pacopt.engines.base import AbstractEngine, Candidates, Decided, Metric, Predicate, Standard
 from pacopt.engines.description import candidates_hash, stored
 from pacopt.engines.solution import Solution
-from pacopt.engines.traced.cell import Cell
+from pacopt.engines.traced.cell import SOLVED, Cell, Goal
 from pacopt.engines.traced.checks import checked_candidates
 from pacopt.engines.traced.deciding import decided
 from pacopt.engines.traced.merging import merged
-from pacopt.engines.traced.metrics import metric_of
+from pacopt.engines.traced.metrics import checked_count, metric_of
 from pacopt.engines.traced.nesting import flat_space, flattened, is_trainable
 from pacopt.engines.traced.precision import working_type
 from pacopt.engines.traced.reading import as_seen
@@ -49,8 +49,8 @@ class Traced(AbstractEngine):
     success: Predicate | None = field(default=None)
     #: Parts of the start loss whose first step is recorded; that costs a loss at every step.
     targets: tuple[float, ...] = ()
-    #: The part of the start loss at which a run stops; losses are then the steps that it took.
-    goal: float | None = None
+    #: The part of the start loss at which a run stops, or SOLVED; losses are then the steps that it took.
+    goal: Goal | None = None
     #: What tracing found: a search asks for many tables of the same shape.
     traced: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -91,6 +91,11 @@ class Traced(AbstractEngine):
     def until(self, target: float, steps: int | None) -> "Traced":
         """The same runs, stopped at a part of their start."""
         return replace(self, goal=target, length=self.length if steps is None else steps)
+
+    def counting(self, unit: str, cap: float | None) -> "Traced":
+        """The same runs, stopped where the problem is solved."""
+        steps = checked_count(self.problem, unit, cap, self.length)
+        return replace(self, goal=SOLVED, length=steps)
 
     def prepare(self, candidates: Candidates, instances: Instances, at: Iterable[int] | None = None) -> Tabulation:
         """The work to be done for candidates with the same choices; what can be refused beforehand is refused."""

@@ -29,3 +29,31 @@ def metric_of(problem: AbstractProblem) -> Metric | None:
             "Write largest = 1.0, or leave it out for ratios to the start.",
         )
     return Metric(f"{name}", unit, None if largest is None else float(largest))
+
+
+def checked_count(problem: AbstractProblem, unit: str, cap: float | None, steps: int) -> int:
+    """How many steps runs have that stop where a problem is solved; refused if it does not say when that is."""
+    name, tolerance = type(problem).__name__, getattr(problem, "tolerance", None)
+    if not isinstance(problem, AbstractMetric) or not (is_real(tolerance) and 0 < tolerance < np.inf):
+        raise ProblemError(
+            f"Steps are to be counted until {name} is solved, and its tolerance is {tolerance!r}.",
+            "A problem says when it is solved: it has a metric, with a tolerance above 0.",
+            "",
+            "Derive it from pacopt.AbstractMetric too, and write tolerance = 1e-3 in the class. Or count up to a part "
+            "of the start: pacopt.Effort(0.1).",
+        )
+    if unit == "seconds":
+        raise ProblemError(
+            "Seconds are to be counted in runs that go side by side.",
+            "What is counted there is steps.",
+            "How long a run takes depends on the others.",
+            'Use unit="iterations", or leave it out.',
+        )
+    if cap is not None and not (float(cap).is_integer() and cap <= steps):
+        raise ProblemError(
+            f"The score counts up to {cap:g} {unit}, and runs have {steps} steps.",
+            "A cap is a whole number of steps that runs make.",
+            "",
+            "Give more steps, or leave the cap out.",
+        )
+    return steps if cap is None else int(cap)

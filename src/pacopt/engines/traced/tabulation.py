@@ -14,7 +14,7 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.columns import Columns
 from pacopt.engines.base import Predicate
 from pacopt.engines.traced.backend import errors_explained
-from pacopt.engines.traced.cell import Cell, Outcome
+from pacopt.engines.traced.cell import Cell, Goal, Outcome
 from pacopt.engines.traced.checks import (
     check_kinds,
     check_success,
@@ -82,7 +82,7 @@ class Tabulation:
         success: Predicate | None = None,
         at: Iterable[int] | None = None,
         targets: tuple[float, ...] = (),
-        goal: float | None = None,
+        goal: Goal | None = None,
         traced: dict[Any, list[jax.ShapeDtypeStruct]] | None = None,
     ) -> "Tabulation":
         """The work to be done; everything that can be refused without running is refused here.
@@ -230,13 +230,14 @@ class Tabulation:
             fingerprints=self.instances.fingerprints,
             provenance=self.provenance,
             columns=self.columns,
-            targets=self.cell.recorded,
+            targets=tuple(target for target in self.cell.recorded if not isinstance(target, str)),
         )
-        if self.cell.goal is None:
+        if self.cell.goal is None or result.times is None:
             metric = metric_of(self.cell.problem)
             return table if metric is None or metric.largest is None else replace(table, start=None)
         kept = {target: table.times[target] for target in self.cell.targets}
-        return replace(table, losses=table.times[self.cell.goal], start=None, success=None, times=kept)
+        taken = result.times[:, :, self.cell.recorded.index(self.cell.goal)]
+        return replace(table, losses=taken, start=None, success=None, times=kept)
 
     def columns_from(self, first: int, count: int) -> np.ndarray:
         """So many instances from the first on; past the end the last one is repeated."""

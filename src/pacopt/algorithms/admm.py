@@ -1,0 +1,140 @@
+"""OSQP's operator splitting for quadratic programs, with a rho of its own for each class of constraints."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from pacopt.algorithms.base import AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared, Hyper
+from pacopt.errors import AlgorithmError
+from pacopt.problems.base import Objective
+from pacopt.problems.quadratic_programs import AbstractQuadraticProgram, Pair
+from pacopt.space import AbstractSpace, Interval
+from pacopt.space import Array as ArraySpace
+from pacopt.support.numbers import is_whole
+
+#: What OSQP takes for rows without bounds, and by what it multiplies rho for equations.
+FREE, EQUAL = 1e-6, 1e3
+#: OSQP's defaults.
+DEFAULTS = {"rho": 0.1, "sigma": 1e-6, "alpha": 1.6}
+#: Under these names steps find what they share: rho of each row, and the inverse of P + sigma I + A' diag(rho) A.
+RHO, INVERSE = "rho of rows", "inverse"
+
+
+class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
+    """OSQP's iteration for min x'Px/2 + q'x with l <= Ax <= u, and with rho for each class of constraints.
+
+    (P + sigma I + A'RA) t = sigma x - q + A'(R z - y), w = alpha At + (1 - alpha) z,
+    x_next = alpha t + (1 - alpha) x, z_next = clip(w + y / rho, l, u), y_next = y + rho (w - z_next), R = diag(rho).
+
+    `rows` gives each row of A the number of its class, from 0 on: `ADMM([0] * 304)` has one rho for all of 304 rows, as
+    OSQP has, and `ADMM(range(304))` one for each. As in OSQP it counts 1,000 times for equations, and rows without
+    bounds have 1e-6 whatever is learned. So with rho = 0.1, sigma = 1e-6 and alpha = 1.6 (`defaults`) this is OSQP with
+    `scaling=0` and `adaptive_rho=0`. Equations are those that the problem names.
+
+    **Theory** Stellato, Banjac, Goulart, Bemporad and Boyd (2020): for positive rho and sigma and alpha in (0, 2) it
+    converges to a solution if there is one. How fast depends on rho, and no formula gives the best one.
+
+    **Gradients** None. A step is a product with a matrix that was inverted before the first one, once for a
+    candidate, and one product with each of A and A'. It is for problems that are an `AbstractQuadraticProgram`.
+    """
+
+    labels: tuple[int, ...] = eqx.field(static=True)
+
+    def __init__(self, rows: Any) -> None:
+        self.labels = tuple(int(each) if is_whole(each, 0) else -1 for each in rows)
+        if set(self.labels) != set(range(max(self.labels, default=0) + 1)):
+            raise AlgorithmError(
+                f"The classes of the rows are {sorted(set(self.labels))}.",
+                "They are whole numbers from 0 on, without a gap, one for each row of A.",
+                "Each class has a rho.",
+                "Use ADMM([0] * m) for one rho, or ADMM(range(m)) for one of each row.",
+            )
+
+    @property
+    def hyperparameters(self) -> dict[str, AbstractSpace]:
+        """A rho for each class, sigma, and the relaxation alpha."""
+        classes = max(self.labels) + 1
+        several = ArraySpace((classes,), 1e-3, 1e3, log=True)
+        return {
+            "rho": several if classes > 1 else Interval(1e-3, 1e3, log=True),
+            "sigma": Interval(1e-8, 1e-1, log=True),
+            "alpha": Interval(1.0, 1.95),
+        }
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What OSQP takes: the same rho for all classes."""
+        classes = max(self.labels) + 1
+        return {**DEFAULTS, "rho": np.full(classes, DEFAULTS["rho"])} if classes > 1 else dict(DEFAULTS)
+
+    def initial(self, seed: int) -> dict[str, Any]:
+        """OSQP's defaults, and for other seeds than 0 a rho nearby."""
+        return {**self.defaults, "rho": self.defaults["rho"] * 10 ** (0.5 * (seed % 3))}
+
+    def prepared(self, hyper: Hyper, objective: Objective) -> dict[str, Any]:
+        """With rho of each row, and the inverse of the matrix of all steps."""
+        problem = _program(objective)
+        P, A = (jnp.asarray(each) for each in problem.matrices())
+        if len(self.labels) != A.shape[0]:
+            raise AlgorithmError(
+                f"{len(self.labels)} rows have a class, and A has {A.shape[0]}.",
+                "Each row of A has one.",
+                "",
+                f"Use ADMM([0] * {A.shape[0]}), for example.",
+            )
+        kinds, own = problem.kinds(), jnp.atleast_1d(hyper["rho"])[np.asarray(self.labels)]
+        rho = jnp.where(kinds.free, FREE, jnp.where(kinds.equal, EQUAL, 1.0) * own)
+        matrix = P + hyper["sigma"] * jnp.eye(len(P), dtype=P.dtype) + A.T @ (rho[:, None] * A)
+        return {**hyper, RHO: rho, INVERSE: _inverse(matrix)}
+
+    def init(self, x: Pair, hyper: Hyper, objective: Objective) -> Pair:
+        """The start."""
+        return x
+
+    def step(self, state: Pair, hyper: Hyper, objective: Objective) -> Pair:
+        """One iteration."""
+        shared = hyper if INVERSE in hyper else self.prepared(hyper, objective)
+        problem, rho = _program(objective), shared[RHO]
+        alpha, sigma = hyper["alpha"], hyper["sigma"]
+        q, lower, upper = problem.vectors(objective.instance)
+        solved = shared[INVERSE] @ (sigma * state.x - q + problem.columns(rho * state.z - state.y))
+        relaxed = alpha * problem.rows(solved) + (1 - alpha) * state.z
+        z: Float[Array, " m"] = jnp.clip(relaxed + state.y / rho, lower, upper)
+        return Pair(alpha * solved + (1 - alpha) * state.x, z, state.y + rho * (relaxed - z))
+
+    def read(self, state: Pair) -> Pair:
+        """The point itself, as OSQP returns it."""
+        return state
+
+
+def _program(objective: Objective) -> AbstractQuadraticProgram:
+    if not isinstance(objective.problem, AbstractQuadraticProgram):
+        raise AlgorithmError(
+            f"{type(objective.problem).__name__} is no quadratic program.",
+            "ADMM needs P, q, A, l and u.",
+            "",
+            "Use pacopt.problems.QuadraticProgram, or derive yours from AbstractQuadraticProgram.",
+        )
+    return objective.problem
+
+
+@jax.custom_jvp
+def _inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """By Cholesky's factors; its derivative by two products, without another factorization."""
+    return _one_by_one(matrix)
+
+
+@jax.custom_batching.sequential_vmap
+def _one_by_one(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Of several matrices one after the other: LAPACK shares a batch out among the threads that wait for it."""
+    return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), jnp.eye(len(matrix), dtype=matrix.dtype))
+
+
+@_inverse.defjvp
+def _inverse_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    inverse = _inverse(*primals)
+    return inverse, -inverse @ tangents[0] @ inverse

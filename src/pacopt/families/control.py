@@ -1,0 +1,78 @@
+"""The quadratic programs of a quadcopter's controller: rho of each constraint learned, against OSQP itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pacopt.algorithms.admm import ADMM
+from pacopt.claims import Budget
+from pacopt.engines.blackbox.engine import BlackBox
+from pacopt.engines.blackbox.osqp import osqp
+from pacopt.families.base import Family, Sizes
+from pacopt.families.quadcopter import Quadcopter, flights, program
+from pacopt.priors.train import Train
+from pacopt.problems.base import Instance
+from pacopt.scores import Effort
+from pacopt.stages.baselines import Baseline
+
+#: At most so many iterations are counted, for all solvers.
+CAP = 150
+
+
+def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
+    """The family: flights of a quadcopter, whose problems are to be solved to OSQP's residuals at `eps`.
+
+    Learned is OSQP's own iteration with a rho for each of the 304 constraints, sigma and the relaxation. A draw is a
+    flight, and its ten problems are a group. What counts is the number of iterations, up to `cap`, until OSQP's test
+    stops it. The usual solvers are OSQP with its defaults, where rho is adapted and the problem is scaled, and the
+    plain iteration with the same numbers. They need `pip install "pacopt[solvers]"`.
+    """
+    plain, solver = ADMM([0] * 304), solved_by_osqp(eps, cap)
+    return Family(
+        name="control",
+        problem=Quadcopter(eps, eps),
+        sample=flights,
+        algorithm=ADMM(range(304)),
+        steps=cap,
+        title="Control of a quadcopter",
+        usual={"OSQP": Baseline(engine=solver), "plain ADMM": Baseline(plain.defaults, plain)},
+        tuned=plain,
+        prior=Train(updates=200, batch=8, rate=0.1, restarts=1, candidates=2, logs=0.0),
+        score=Effort("solved", cap, unit="iterations"),
+        budget=Budget("solved", part=0.95),
+        sizes=Sizes(60, 600, 40),
+        note="The iteration is OSQP's; what is gained comes from a rho for each constraint.",
+    )
+
+
+def solved_by_osqp(eps: float, cap: int = CAP, *, workers: int = 1) -> BlackBox:
+    """OSQP at these tolerances, which looks at its residuals after each iteration, so that these are counted exactly.
+
+    Everything else is as OSQP has it: rho is adapted, and the problem scaled.
+    """
+    settings = {"check_termination": 1, "eps_abs": eps, "eps_rel": eps, "max_iter": cap}
+    return osqp(program, settings=settings, workers=workers)
+
+
+def rescaled(hyper: Mapping[str, Any], instance: Instance) -> tuple[Any, np.ndarray, Any, np.ndarray, np.ndarray]:
+    """P, q, A, l and u of an instance with rows multiplied so that OSQP does what was learned.
+
+    OSQP knows one rho, which it multiplies by 1,000 for equations. A row multiplied by s has the effect of s^2 rho. So
+    with each row multiplied by the root of its rho, and with rho=1, scaling=0, adaptive_rho=0 and the learned sigma and
+    alpha (`settings_of`), OSQP makes the learned iterations. Its x is that of the instance, and its y has to be
+    multiplied by the same numbers; its test for stopping sees the rows as they are multiplied.
+    """
+    from scipy import sparse
+
+    P, q, A, lower, upper = program(instance)
+    bounded = np.isfinite(lower) | np.isfinite(upper)
+    factors = np.where(bounded, np.sqrt(np.asarray(hyper["rho"], dtype=float)), 1.0)
+    return P, q, sparse.csc_matrix(sparse.diags(factors) @ A), factors * lower, factors * upper
+
+
+def settings_of(hyper: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with which OSQP makes the learned iterations, on an instance that is `rescaled`."""
+    numbers = {name: float(hyper[name]) for name in ("sigma", "alpha")}
+    return {"rho": 1.0, "scaling": 0, "adaptive_rho": 0, **numbers}
+
