@@ -122,6 +122,9 @@ BASELINES: list[pacopt.AbstractAlgorithm] = [
     pacopt.LBFGS(),
     pacopt.BarzilaiBorwein(),
     pacopt.FISTA(),
+    pacopt.ProximalGradient(),
+    pacopt.ProximalNesterov(),
+    pacopt.ProximalBarzilaiBorwein(),
     pacopt.Adam(),
 ]
 

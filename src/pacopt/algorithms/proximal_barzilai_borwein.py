@@ -35,11 +35,10 @@ class ProximalBarzilaiBorwein(AbstractAlgorithm, AbstractStandardHyper):
     (2 t), else it is made again with half of t; that makes every limit a minimum if the loss is convex.
 
     **Gradients** One for each step and one at the start; a trial that is not accepted is a step too. `read` gives the
-    lowest point that was evaluated. `step_size` is that of the first trial alone, for which 1 / L is safe. For a problem
-    without a proximal map, prox is the identity.
+    lowest point that was evaluated. `step_size` is that of the first trial alone, for which 1 / L is safe. For a
+    problem without a proximal map, prox is the identity.
 
-    **In code** Where s'y is not positive, t is ten times the last one.
-    """
+    **In code** Where s'y is not positive, t is ten times the last one."""
 
     hyperparameters: ClassVar = {"step_size": Interval(1e-8, 1e2, log=True)}
 

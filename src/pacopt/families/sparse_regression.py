@@ -32,9 +32,10 @@ MEMORY = 20
 class Lasso(AbstractProblem, AbstractProximable, AbstractKnownMinimum):
     """1/2 |A x - b|^2 + penalty |x|_1 from x = 0. The `dictionary` A is shared; an instance has b and the penalty.
 
-    `minimum` is a lower bound of the minimal loss that a dual point proves (`proven_minima`), at most 1e-12 of the start
-    below it. So what is counted as the gap of a run is at least its true gap, and a certificate for the one holds for
-    the other. Without the field `minimum` losses themselves are counted, above 0.
+    `minimum` is a lower bound of the minimal loss that a dual point proves (`proven_minima`), at most 1e-12 of the
+    start below it. With such a bound in place of the minimum, the ratio of final to initial gap can only be larger than
+    it is, by less than 1e-12: what is certified of it holds for the true one. Without the field `minimum`, losses
+    themselves are counted.
     """
 
     dictionary: np.ndarray
@@ -111,6 +112,10 @@ class SparseCodes:
         return with_minima(self.dictionary, b, np.full(count, CODE_PENALTY))
 
 
+class SpentError(Exception):
+    """All evaluations are spent."""
+
+
 @dataclass(frozen=True)
 class SplitLBFGSB:
     """SciPy's L-BFGS-B for the LASSO: x = u - v with u, v >= 0, where the loss is smooth.
@@ -128,11 +133,12 @@ class SplitLBFGSB:
         from scipy.optimize import fmin_l_bfgs_b
 
         A, b, penalty = self.dictionary, np.asarray(instance["b"]), float(instance["penalty"])
-        n, seen = A.shape[1], [float("inf")] * 0
+        n = A.shape[1]
+        seen: list[float] = []
 
         def evaluated(parts: np.ndarray) -> tuple[float, np.ndarray]:
             if len(seen) > self.steps:
-                raise StopIteration
+                raise SpentError
             x = parts[:n] - parts[n:]
             residual = A @ x - b
             gradient = A.T @ residual
@@ -142,7 +148,7 @@ class SplitLBFGSB:
             return value, np.concatenate([penalty + gradient, penalty - gradient])
 
         limits = {"m": self.memory, "factr": 0.0, "pgtol": 0.0, "maxfun": 10**6, "maxiter": 10**6, "maxls": 50}
-        with suppress(StopIteration):
+        with suppress(SpentError):
             fmin_l_bfgs_b(evaluated, np.zeros(2 * n), bounds=[(0.0, None)] * (2 * n), **limits)
         return min(seen) - float(instance["minimum"])
 
