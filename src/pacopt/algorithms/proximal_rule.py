@@ -173,7 +173,7 @@ class ProximalRule(AbstractAlgorithm, AbstractInitialHyper):
         moves = state.points[:2] - state.points[1:]
         used, was = x != 0, state.points[1] != 0
         pair = jnp.stack([moves[0], _per(state.gradients[0] - state.gradients[1], top), p])
-        every = jnp.concatenate([pair, pair * used, jnp.stack([state.residual, moves[1]])])
+        every = jnp.concatenate([pair, pair * used[None, :], jnp.stack([state.residual, moves[1]])])
         # All inner products at once, of vectors in one unit: one matrix product forwards and one backwards.
         unit = jax.lax.stop_gradient(_largest(every))
         every = every * safe_ratio(jnp.ones_like(unit), unit)
