@@ -123,6 +123,9 @@ BASELINES: list[pacopt.AbstractAlgorithm] = [
     pacopt.Newton(),
     pacopt.BarzilaiBorwein(),
     pacopt.FISTA(),
+    pacopt.ProximalGradient(),
+    pacopt.ProximalNesterov(),
+    pacopt.ProximalBarzilaiBorwein(),
     pacopt.Adam(),
 ]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from pacopt import Objective
 
-USUAL = {"step_size": 1e-3, "momentum": 0.5, "b1": 0.9, "b2": 0.999}
+USUAL = {"step_size": 1e-3, "momentum": 0.5, "b1": 0.9, "b2": 0.999, "threshold": 1.0}
 
 
 def by_name(algorithm):

@@ -30,6 +30,10 @@ from .algorithms import Newton as Newton
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
 from .algorithms import Optax as Optax
 from .algorithms import Preconditioned as Preconditioned
+from .algorithms import ProximalBarzilaiBorwein as ProximalBarzilaiBorwein
+from .algorithms import ProximalGradient as ProximalGradient
+from .algorithms import ProximalNesterov as ProximalNesterov
+from .algorithms import ProximalRule as ProximalRule
 from .algorithms import QuasiNewtonRule as QuasiNewtonRule
 from .algorithms import ScalarRule as ScalarRule
 from .algorithms import Schedule as Schedule

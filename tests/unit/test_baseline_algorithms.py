@@ -13,13 +13,27 @@ from scipy.optimize import minimize
 
 import pacopt
 from cases import ALGORITHMS, BASELINES, Logistic, _logistic_gradient, _logistic_margin, _sample_logistic
-from pacopt import FISTA, LBFGS, Adam, BarzilaiBorwein, ConjugateGradients, NonlinearConjugateGradients, Objective
+from pacopt import (
+    FISTA,
+    LBFGS,
+    Adam,
+    BarzilaiBorwein,
+    ConjugateGradients,
+    NonlinearConjugateGradients,
+    Objective,
+    ProximalBarzilaiBorwein,
+    ProximalGradient,
+    ProximalNesterov,
+)
 from pacopt.errors import AlgorithmError
 from stepping import by_name, hyper_of, path
 
 ROOT = Path(__file__).parents[2]
 #: Those that are invariant to rotations, and to the units of x and of the loss.
 INVARIANT = [ConjugateGradients(), NonlinearConjugateGradients(), LBFGS(), BarzilaiBorwein()]
+
+#: Those that use the proximal map of a problem that has one.
+PROXIMAL = (FISTA, ProximalGradient, ProximalNesterov, ProximalBarzilaiBorwein)
 
 
 class Dense(pacopt.AbstractProblem):
@@ -320,6 +334,64 @@ def test_fista_restarts_where_its_momentum_points_uphill():
     assert FISTA().standard(1.0, 100.0) == {"step_size": 0.01}
 
 
+def test_proximal_steps_are_those_of_the_papers():
+    """ISTA (Beck and Teboulle 2009) and its form with a constant momentum and a threshold, by hand."""
+    rng = np.random.default_rng(0)
+    lasso = {"A": rng.standard_normal((20, 40)), "b": 3 * rng.standard_normal(20)}
+    step = 1 / np.linalg.norm(lasso["A"], 2) ** 2
+
+    def by_hand(momentum, threshold):
+        x = last = np.zeros(40)
+        points = [x]
+        for _ in range(30):
+            y = x + momentum * (x - last)
+            moved = y - step * lasso["A"].T @ (lasso["A"] @ y - lasso["b"])
+            x, last = np.sign(moved) * np.maximum(np.abs(moved) - threshold * step, 0), x
+            points.append(x)
+        return np.array(points)
+
+    ista = path(ProximalGradient(), Lasso(), lasso, 30, step_size=step)
+    np.testing.assert_allclose(ista, by_hand(0, 1), rtol=1e-9, atol=1e-12)
+    losses = losses_of(lasso, ista) + np.abs(ista).sum(axis=1)
+    assert np.all(np.diff(losses) < 0)
+    ours = path(ProximalNesterov(), Lasso(), lasso, 30, step_size=step, momentum=0.7, threshold=1.1)
+    np.testing.assert_allclose(ours, by_hand(0.7, 1.1), rtol=1e-9, atol=1e-12)
+    assert ProximalGradient().standard(0.0, 4.0) == ProximalBarzilaiBorwein().standard(0.0, 4.0) == {"step_size": 0.25}
+
+
+def textbook_sparsa(A, b, penalty, t, steps):
+    """SpaRSA (Wright, Nowak and Figueiredo 2009): the lowest loss so far, and how many trials were not accepted."""
+
+    def loss(x):
+        return 0.5 * np.sum((A @ x - b) ** 2) + penalty * np.abs(x).sum()
+
+    x, refused = np.zeros(A.shape[1]), 0
+    recent, lowest = [loss(x)] * 5, [loss(x)]
+    for _ in range(steps):
+        moved = x - t * A.T @ (A @ x - b)
+        trial = np.sign(moved) * np.maximum(np.abs(moved) - t * penalty, 0)
+        lowest.append(min(lowest[-1], loss(trial)))
+        s = trial - x
+        if loss(trial) > max(recent) - 0.005 * (s @ s) / t:
+            t, refused = t / 2, refused + 1
+            continue
+        t = (s @ s) / np.sum((A @ s) ** 2)
+        x, recent = trial, [*recent[1:], loss(trial)]
+    return np.array(lowest), refused
+
+
+@pytest.mark.parametrize("first", [1.0, 30.0])
+def test_barzilai_borwein_steps_with_a_proximal_map_are_those_of_sparsa(first):
+    rng = np.random.default_rng(1)
+    lasso = {"A": rng.standard_normal((20, 40)), "b": 3 * rng.standard_normal(20)}
+    step = first / np.linalg.norm(lasso["A"], 2) ** 2
+    theirs, refused = textbook_sparsa(lasso["A"], lasso["b"], 1.0, step, 40)
+    points = path(ProximalBarzilaiBorwein(), Lasso(), lasso, 40, step_size=step)
+    ours = losses_of(lasso, points) + np.abs(points).sum(axis=1)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    assert refused > 0 or first == 1.0
+
+
 def test_adam_is_optax_adam_step_by_step():
     instance = _sample_logistic(1, 3)[0]
     ours = path(Adam(), Logistic(), instance, 30, step_size=0.1, b1=0.8, b2=0.95)
@@ -369,7 +441,7 @@ def test_a_point_may_be_a_tree(algorithm):
     np.testing.assert_allclose(together, whole, rtol=1e-9)
 
 
-@pytest.mark.parametrize("algorithm", [each for each in BASELINES if not isinstance(each, FISTA)], ids=by_name)
+@pytest.mark.parametrize("algorithm", [each for each in BASELINES if not isinstance(each, PROXIMAL)], ids=by_name)
 def test_a_loss_with_a_proximal_map_is_refused_by_methods_that_would_ignore_a_part_of_it(algorithm):
     instances = pacopt.Instances({"A": np.ones((2, 3, 3)), "b": np.ones((2, 3))})
     with pytest.raises(AlgorithmError, match=r"Lasso has a part .* ignore the other.* pacopt\.FISTA"):

@@ -24,6 +24,9 @@ from pacopt.algorithms.newton import Newton
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
 from pacopt.algorithms.optax_algorithm import Optax
 from pacopt.algorithms.preconditioned import Preconditioned
+from pacopt.algorithms.proximal_barzilai_borwein import ProximalBarzilaiBorwein
+from pacopt.algorithms.proximal_gradient import ProximalGradient, ProximalNesterov
+from pacopt.algorithms.proximal_rule import ProximalRule
 from pacopt.algorithms.quasi_newton_rule import QuasiNewtonRule
 from pacopt.algorithms.scalar_rule import ScalarRule
 from pacopt.algorithms.schedule import Schedule
@@ -55,6 +58,10 @@ __all__ = [
     "NonlinearConjugateGradients",
     "Optax",
     "Preconditioned",
+    "ProximalBarzilaiBorwein",
+    "ProximalGradient",
+    "ProximalNesterov",
+    "ProximalRule",
     "QuasiNewtonRule",
     "ScalarRule",
     "Schedule",

@@ -61,6 +61,17 @@ def first_length(value: Float[Array, ""], squared: Float[Array, ""]) -> Float[Ar
     return jnp.where(length > 0, length, ratio(1, jnp.sqrt(squared)))
 
 
+def proximal(x: Point, step_size: Any, objective: Objective) -> Point:
+    """The proximal map at x; x itself if the problem has none."""
+    return objective.prox(x, step_size) if isinstance(objective.problem, AbstractProximable) else x
+
+
+def evaluated(x: Point, objective: Objective) -> tuple[Float[Array, ""], Point]:
+    """The loss at x, both parts of it, and the gradient of what is smooth: one evaluation."""
+    value, gradient = objective.value_and_gradient(x)
+    return objective.loss(x) if isinstance(objective.problem, AbstractProximable) else value, gradient
+
+
 def refuse_nonsmooth(algorithm: object, objective: Objective) -> None:
     """Refuse a problem of which the gradient is only one part: the other one would be ignored."""
     if isinstance(objective.problem, AbstractProximable):

@@ -1,0 +1,203 @@
+"""Sparse regression: a signal is explained by few columns of a dictionary that all instances share."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from pacopt.algorithms import FISTA, ProximalBarzilaiBorwein, ProximalGradient, ProximalNesterov, ProximalRule
+from pacopt.engines import BlackBox
+from pacopt.families.base import Family, Sizes
+from pacopt.families.lasso_minima import proven_minima
+from pacopt.instances import Instances
+from pacopt.priors.train import Train
+from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Instance
+from pacopt.scores import Digits
+from pacopt.stages.baselines import Baseline
+
+#: The seed of the dictionaries: they belong to the problem, and are the same for all draws.
+DICTIONARY = 20
+#: LASSO: rows and columns, non-zeros of a signal, standard deviation of the noise, the range of the penalty.
+ROWS, COLUMNS, NONZERO, NOISE, PENALTY = 70, 350, 5, 0.7, (5.0, 10.0)
+#: Sparse coding: rows and columns, how likely an entry is not zero, noise over signal (40 dB), the penalty.
+CODE_ROWS, CODE_COLUMNS, CHANCE, CODE_NOISE, CODE_PENALTY = 256, 512, 0.1, 1e-2, 0.1
+#: How a rule is trained: ratios are so small that their logarithm is what goes down.
+RECIPE = Train(updates=2000, batch=32, rate=1e-2, restarts=2, candidates=8, clip=0.6, logs=0.2)
+#: Pairs that L-BFGS-B remembers: all that there are.
+MEMORY = 20
+
+
+class Lasso(AbstractProblem, AbstractProximable, AbstractKnownMinimum):
+    """1/2 |A x - b|^2 + penalty |x|_1 from x = 0. The `dictionary` A is shared; an instance has b and the penalty.
+
+    `minimum` is a lower bound of the minimal loss that a dual point proves (`proven_minima`), at most 1e-12 of the
+    start below it. With such a bound in place of the minimum, the ratio of final to initial gap can only be larger than
+    it is, by less than 1e-12: what is certified of it holds for the true one. Without the field `minimum`, losses
+    themselves are counted.
+    """
+
+    dictionary: np.ndarray
+
+    def start(self, instance: Instance) -> Float[Array, " n"]:
+        """Zero."""
+        return jnp.zeros(self.dictionary.shape[1])
+
+    def smooth(self, x: Float[Array, " n"], instance: Instance) -> Float[Array, ""]:
+        """1/2 |A x - b|^2."""
+        return 0.5 * jnp.sum((self.dictionary @ x - instance["b"]) ** 2)
+
+    def loss(self, x: Float[Array, " n"], instance: Instance) -> Float[Array, ""]:
+        """Both parts."""
+        return self.smooth(x, instance) + instance["penalty"] * jnp.sum(jnp.abs(x))
+
+    def prox(self, x: Float[Array, " n"], step_size: Float[Array, ""], instance: Instance) -> Float[Array, " n"]:
+        """Entries nearer to zero by step_size times the penalty, and no further than zero."""
+        threshold = step_size * instance["penalty"]
+        return x - jnp.clip(x, -threshold, threshold)
+
+    def minimum(self, instance: Instance) -> Float[Array, ""]:
+        """A proven lower bound of the minimal loss; 0 if there is none."""
+        return jnp.asarray(instance.get("minimum", 0.0))
+
+
+def curvature_of(dictionary: np.ndarray) -> float:
+    """The largest eigenvalue of A'A, which is L for every instance."""
+    return float(np.linalg.norm(dictionary, 2) ** 2)
+
+
+def with_minima(dictionary: np.ndarray, b: np.ndarray, penalty: np.ndarray) -> Instances:
+    """Instances of `Lasso` for these data, one for each row of b, with proven lower bounds of their minima."""
+    b, penalty = np.asarray(b, dtype=np.float64), np.asarray(penalty, dtype=np.float64)
+    return Instances({"b": b, "penalty": penalty, "minimum": proven_minima(dictionary, b, penalty).lower})
+
+
+@dataclass(frozen=True, eq=False)
+class SparseSignals:
+    """b = A x + noise: A has independent N(0, 1) entries, x has 5 of them that are not zero, the penalty is U[5, 10].
+
+    Dictionary and penalties are those of Sucker, Fadili and Ochs (2024). Which 5 of the 350 entries are not zero is
+    drawn uniformly; they are N(0, 1), and the noise is N(0, 0.49 I).
+    """
+
+    dictionary: np.ndarray
+
+    def sample(self, count: int, *, seed: int) -> Instances:
+        """So many independent instances."""
+        rng, (m, n) = np.random.default_rng(seed), self.dictionary.shape
+        x = np.zeros((count, n))
+        places = np.argpartition(rng.random((count, n)), NONZERO, axis=1)[:, :NONZERO]
+        np.put_along_axis(x, places, rng.standard_normal((count, NONZERO)), axis=1)
+        b = x @ self.dictionary.T + NOISE * rng.standard_normal((count, m))
+        return with_minima(self.dictionary, b, rng.uniform(*PENALTY, count))
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCodes:
+    """b = A x + noise at 40 dB: columns of A have length 1, entries of x are N(0, 1) with probability 0.1, else zero.
+
+    The penalty is 0.1. It is the setting in which unfolded networks are compared, as by Chen and others (2018).
+    """
+
+    dictionary: np.ndarray
+
+    def sample(self, count: int, *, seed: int) -> Instances:
+        """So many independent instances."""
+        rng, (m, n) = np.random.default_rng(seed), self.dictionary.shape
+        x = rng.standard_normal((count, n)) * (rng.random((count, n)) < CHANCE)
+        signal = x @ self.dictionary.T
+        size = np.sqrt(np.mean(signal**2, axis=1, keepdims=True))
+        b = signal + CODE_NOISE * size * rng.standard_normal((count, m))
+        return with_minima(self.dictionary, b, np.full(count, CODE_PENALTY))
+
+
+class SpentError(Exception):
+    """All evaluations are spent."""
+
+
+@dataclass(frozen=True)
+class SplitLBFGSB:
+    """SciPy's L-BFGS-B for the LASSO: x = u - v with u, v >= 0, where the loss is smooth.
+
+    Called with hyperparameters (none) and an instance, it gives the lowest loss of `steps` + 1 evaluations of loss and
+    gradient, less the minimum.
+    """
+
+    dictionary: np.ndarray
+    steps: int
+    memory: int = MEMORY
+
+    def __call__(self, hyper: object, instance: Instance) -> float:
+        """Run it."""
+        from scipy.optimize import fmin_l_bfgs_b
+
+        A, b, penalty = self.dictionary, np.asarray(instance["b"]), float(instance["penalty"])
+        n = A.shape[1]
+        seen: list[float] = []
+
+        def evaluated(parts: np.ndarray) -> tuple[float, np.ndarray]:
+            if len(seen) > self.steps:
+                raise SpentError
+            x = parts[:n] - parts[n:]
+            residual = A @ x - b
+            gradient = A.T @ residual
+            # |x|_1 is at most the sum of both parts: where both are positive, x is better than it looks.
+            seen.append(float(0.5 * residual @ residual + penalty * np.abs(x).sum()))
+            value = float(0.5 * residual @ residual + penalty * parts.sum())
+            return value, np.concatenate([penalty + gradient, penalty - gradient])
+
+        limits = {"m": self.memory, "factr": 0.0, "pgtol": 0.0, "maxfun": 10**6, "maxiter": 10**6, "maxls": 50}
+        with suppress(SpentError):
+            fmin_l_bfgs_b(evaluated, np.zeros(2 * n), bounds=[(0.0, None)] * (2 * n), **limits)
+        return min(seen) - float(instance["minimum"])
+
+
+def usual_solvers(dictionary: np.ndarray, steps: int) -> dict[str, Baseline]:
+    """What people take for the LASSO, each with `steps` gradients: ISTA, FISTA, SpaRSA, L-BFGS-B."""
+    exact = {"step_size": 1.0 / curvature_of(dictionary)}
+    return {
+        "ISTA": Baseline(exact, ProximalGradient()),
+        "FISTA with restart": Baseline(exact, FISTA()),
+        "SpaRSA": Baseline(exact, ProximalBarzilaiBorwein()),
+        "L-BFGS-B": Baseline(engine=BlackBox(SplitLBFGSB(dictionary, steps), {})),
+    }
+
+
+def lasso(steps: int = 20) -> Family:
+    """The LASSO with a dictionary of 70 x 350, and penalties in [5, 10]."""
+    A = np.random.default_rng(DICTIONARY).standard_normal((ROWS, COLUMNS))
+    return Family(
+        "lasso",
+        Lasso(A),
+        SparseSignals(A).sample,
+        ProximalRule(steps, curvature=curvature_of(A)),
+        steps,
+        title="LASSO, 70 x 350",
+        usual=usual_solvers(A, steps),
+        tuned=ProximalNesterov(),
+        prior=RECIPE,
+        score=Digits(),
+        sizes=Sizes(prior=1500, train=3000, test=1000),
+        note="Learning helps most when there are few gradients.",
+    )
+
+
+def sparse_coding(steps: int = 20) -> Family:
+    """Sparse coding with a dictionary of 256 x 512 at 40 dB."""
+    A = np.random.default_rng(DICTIONARY + 1).standard_normal((CODE_ROWS, CODE_COLUMNS))
+    A = A / np.linalg.norm(A, axis=0)
+    return Family(
+        "sparse coding",
+        Lasso(A),
+        SparseCodes(A).sample,
+        ProximalRule(steps, curvature=curvature_of(A)),
+        steps,
+        title="Sparse coding, 256 x 512",
+        usual=usual_solvers(A, steps),
+        tuned=ProximalNesterov(),
+        prior=RECIPE,
+        score=Digits(),
+        sizes=Sizes(prior=1500, train=3000, test=1000),
+        note="Learning helps most when there are few gradients.",
+    )
