@@ -20,6 +20,7 @@ from .algorithms import ConjugateGradients as ConjugateGradients
 from .algorithms import ConjugateRule as ConjugateRule
 from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
+from .algorithms import Minibatch as Minibatch
 from .algorithms import Nesterov as Nesterov
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients
 from .algorithms import Optax as Optax

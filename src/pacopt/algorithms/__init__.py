@@ -16,6 +16,7 @@ from pacopt.algorithms.fista import FISTA
 from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
+from pacopt.algorithms.minibatch import Minibatch
 from pacopt.algorithms.nesterov import Nesterov
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
 from pacopt.algorithms.optax_algorithm import Optax
@@ -40,6 +41,7 @@ __all__ = [
     "GradientDescent",
     "HeavyBall",
     "Hyper",
+    "Minibatch",
     "Nesterov",
     "NonlinearConjugateGradients",
     "Optax",
