@@ -19,6 +19,7 @@ SAYS = {
     "quadcopter": "Certified with 99 % confidence from 30 flights, and true on 10 fresh ones:",
     "shared_structure": "After 2 steps: at least 3.",
     "save_verify_load": "certificate.deployed.risk is stored as",
+    "networks": "Learned: learning rate",
     "sucker_ochs_2023_figure_4": "holds: the certificate, relative, N = 1000, holds",
 }
 
