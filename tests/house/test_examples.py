@@ -23,6 +23,7 @@ SAYS = {
     "save_verify_load": "certificate.deployed.risk is stored as",
     "deblurring": "digits more than the half-quadratic method, on average.",
     "control": "With confidence 0.99 over the draw of the 600 training instances",
+    "networks": "Learned: learning rate",
     "sucker_ochs_2023_figure_4": "holds: the certificate, relative, N = 1000, holds",
 }
 

@@ -19,6 +19,7 @@ from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
 from pacopt.algorithms.modelled_newton import AbstractHessianModel, ModelledNewton
+from pacopt.algorithms.minibatch import Minibatch
 from pacopt.algorithms.nesterov import Nesterov
 from pacopt.algorithms.newton import Newton
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
@@ -53,6 +54,7 @@ __all__ = [
     "HeavyBall",
     "Hyper",
     "ModelledNewton",
+    "Minibatch",
     "Nesterov",
     "Newton",
     "NonlinearConjugateGradients",
