@@ -24,8 +24,8 @@ from .algorithms import ConjugateGradients as ConjugateGradients
 from .algorithms import ConjugateRule as ConjugateRule
 from .algorithms import GradientDescent as GradientDescent
 from .algorithms import HeavyBall as HeavyBall
-from .algorithms import ModelledNewton as ModelledNewton
 from .algorithms import Minibatch as Minibatch
+from .algorithms import ModelledNewton as ModelledNewton
 from .algorithms import Nesterov as Nesterov
 from .algorithms import Newton as Newton
 from .algorithms import NonlinearConjugateGradients as NonlinearConjugateGradients

@@ -18,8 +18,8 @@ from pacopt.algorithms.fista import FISTA
 from pacopt.algorithms.gradient_descent import GradientDescent
 from pacopt.algorithms.heavy_ball import HeavyBall
 from pacopt.algorithms.lbfgs import LBFGS
-from pacopt.algorithms.modelled_newton import AbstractHessianModel, ModelledNewton
 from pacopt.algorithms.minibatch import Minibatch
+from pacopt.algorithms.modelled_newton import AbstractHessianModel, ModelledNewton
 from pacopt.algorithms.nesterov import Nesterov
 from pacopt.algorithms.newton import Newton
 from pacopt.algorithms.nonlinear_conjugate_gradients import NonlinearConjugateGradients
@@ -53,8 +53,8 @@ __all__ = [
     "GradientDescent",
     "HeavyBall",
     "Hyper",
-    "ModelledNewton",
     "Minibatch",
+    "ModelledNewton",
     "Nesterov",
     "Newton",
     "NonlinearConjugateGradients",

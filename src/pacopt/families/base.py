@@ -13,6 +13,9 @@ from pacopt.algorithms import (
     HeavyBall,
     Nesterov,
     NonlinearConjugateGradients,
+    ProximalBarzilaiBorwein,
+    ProximalGradient,
+    ProximalNesterov,
 )
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.errors import FamilyError
@@ -92,7 +95,7 @@ class Family:
         if not self.usual:
             object.__setattr__(self, "usual", usual_proximal() if proximal else usual_smooth())
         if self.tuned is None:
-            object.__setattr__(self, "tuned", FISTA() if proximal else HeavyBall())
+            object.__setattr__(self, "tuned", ProximalNesterov() if proximal else HeavyBall())
         object.__setattr__(self, "title", self.title or self.name)
         object.__setattr__(self, "sizes", Sizes(*self.sizes))
 
@@ -174,4 +177,9 @@ def usual_smooth() -> dict[str, Baseline]:
 
 def usual_proximal() -> dict[str, Baseline]:
     """What people take for losses with a proximal map."""
-    return {"FISTA": Baseline(algorithm=FISTA())}
+    solvers: dict[str, AbstractAlgorithm] = {
+        "ISTA": ProximalGradient(),
+        "FISTA with restart": FISTA(),
+        "SpaRSA": ProximalBarzilaiBorwein(),
+    }
+    return {name: Baseline(algorithm=each) for name, each in solvers.items()}

@@ -30,7 +30,7 @@ def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
     """
     plain, solver = ADMM([0] * 304), solved_by_osqp(eps, cap)
     return Family(
-        name="control",
+        name="quadcopter",
         problem=Quadcopter(eps, eps),
         sample=flights,
         algorithm=ADMM(range(304)),
@@ -75,4 +75,3 @@ def settings_of(hyper: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with which OSQP makes the learned iterations, on an instance that is `rescaled`."""
     numbers = {name: float(hyper[name]) for name in ("sigma", "alpha")}
     return {"rho": 1.0, "scaling": 0, "adaptive_rho": 0, **numbers}
-

@@ -26,7 +26,7 @@ from pacopt.engines.traced.preconditioners import whitening
 from pacopt.errors import ProblemError
 from pacopt.families.base import Family, Sizes
 from pacopt.families.logistic_minima import lower_bounds
-from pacopt.families.tables import Table, breast_cancer
+from pacopt.families.tables import Table, breast_cancer, digits, wine
 from pacopt.instances import Instances
 from pacopt.priors.train import Train
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, Instance
@@ -133,7 +133,7 @@ def logistic_regression(
         return Preconditioned(QuasiNewtonRule(steps), whitening(problem, parts))
 
     return Family(
-        f"logistic regression, {table.name}",
+        table.name.replace(" ", "_"),
         problem,
         law,
         learned,
@@ -146,6 +146,21 @@ def logistic_regression(
         sizes=Sizes(prior=1500, train=5000, test=1000),
         note="Learning helps while gradients are few; after 20 of them L-BFGS has nearly all digits on small tables.",
     )
+
+
+def on_breast_cancer() -> Family:
+    """Logistic regression on resamples of scikit-learn's breast cancer data."""
+    return logistic_regression(breast_cancer())
+
+
+def on_digits() -> Family:
+    """Logistic regression on resamples of scikit-learn's handwritten digits."""
+    return logistic_regression(digits())
+
+
+def on_wine() -> Family:
+    """Logistic regression on resamples of scikit-learn's wines."""
+    return logistic_regression(wine())
 
 
 def usual_solvers(table: Table, steps: int) -> dict[str, Baseline]:

@@ -111,7 +111,7 @@ def networks(steps: int = 10) -> Family:
 def stochastic_networks(steps: int = 100) -> Family:
     """Gradients of 10 of the 50 rows: Adam with a cosine, tuned, against Adam and momentum as people use them."""
     return Family(
-        name="stochastic networks",
+        name="stochastic_networks",
         title=f"351-weight networks on polynomials, {steps} minibatches",
         problem=Network(),
         sample=polynomials,

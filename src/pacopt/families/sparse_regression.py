@@ -188,7 +188,7 @@ def sparse_coding(steps: int = 20) -> Family:
     A = np.random.default_rng(DICTIONARY + 1).standard_normal((CODE_ROWS, CODE_COLUMNS))
     A = A / np.linalg.norm(A, axis=0)
     return Family(
-        "sparse coding",
+        "sparse_coding",
         Lasso(A),
         SparseCodes(A).sample,
         ProximalRule(steps, curvature=curvature_of(A)),
