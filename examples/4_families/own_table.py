@@ -18,8 +18,8 @@ table = families.Table.of(features, kind, name="customers")  # a task for each k
 family = families.logistic_regression(table, rows=100, steps=5).sized(prior=100, train=1000, test=100)
 parts = family.drawn(seed=0)
 
-# For a script of seconds two numbers are learned, in the metric of the mean Hessian of prior instances. That gains a
-# little over L-BFGS on most fits, and does worse on a few: the certificate and the comparison say so.
+# For a script of seconds two numbers are learned, in the metric of the mean Hessian of prior instances. They do
+# about as well as L-BFGS, and the certificate says that no gain could be shown.
 # `family.learns(parts)` is a rule of 1,100 numbers in that metric, which is trained for minutes and gains far more.
 method = pacopt.Preconditioned(pacopt.HeavyBall(), pacopt.whitening(family.problem, parts))
 learned = pacopt.learn(

@@ -33,6 +33,7 @@ LONG = dict.fromkeys(
         "logistic_regression",
         "own_losses",
         "own_problem",
+        "own_table",
         "pick_from_the_frontier",
         "save_verify_load",
         "sucker_ochs_2023_figure_4",
