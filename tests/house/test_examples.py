@@ -18,6 +18,7 @@ SAYS = {
     "logistic_regression": "Nesterov: certified mean ratio at most",
     "quadcopter": "Certified with 99 % confidence from 30 flights, and true on 10 fresh ones:",
     "shared_structure": "After 2 steps: at least 3.",
+    "sparse_regression": "A new signal: ",
     "save_verify_load": "certificate.deployed.risk is stored as",
     "sucker_ochs_2023_figure_4": "holds: the certificate, relative, N = 1000, holds",
 }
