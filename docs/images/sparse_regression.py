@@ -1,7 +1,8 @@
 """Draws docs/images/sparse_regression.png: python docs/images/sparse_regression.py [measure]
 
 With `measure` a rule is learned for the LASSO first (some minutes), and the gaps of all solvers on its test split are
-written to sparse_regression.txt: a line for each solver, the mean gap after 0 to 20 gradients, then quantiles at the end.
+written to sparse_regression.txt: a line for each solver, with the mean gap after 0 to 20 gradients, then quantiles at
+the end.
 """
 
 import sys
@@ -65,9 +66,15 @@ def draw():
             name, (len(means) - 1, means[-1]), (5, below - 3), textcoords="offset points", color=COLOURS[name]
         )
         right.semilogx(np.maximum(ends, 1e-15), 100 * LEVELS, color=COLOURS[name], linewidth=wide, label=name)
-    left.set(xlabel="gradients", ylabel="mean relative gap", xlim=(0, len(means) - 1), title="Mean over 1,000 instances")
+    left.set(
+        xlabel="gradients",
+        ylabel="mean relative gap",
+        xlim=(0, len(means) - 1),
+        xticks=range(0, len(means), 5),
+        title="Mean over 1,000 instances",
+    )
     right.set(xlabel="relative gap after the last gradient", ylabel="% of instances at or below", title="All instances")
-    right.legend(frameon=False, loc="lower right", fontsize=9)
+    right.legend(frameon=False, loc="upper left", fontsize=9)
     for axes in (left, right):
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)

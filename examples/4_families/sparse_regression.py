@@ -1,7 +1,7 @@
 """Sparse regression on data of your own: one dictionary, many signals, ten gradients for each.
 
-Say that you have measured a dictionary A, and that a new signal b comes in every moment, to be explained by few columns:
-minimise 1/2 |A x - b|^2 + penalty |x|_1. Here is how to learn a proximal method for these signals, with a certificate.
+You have a dictionary A, and a new signal b comes in every moment, to be explained by few columns: minimise
+1/2 |A x - b|^2 + penalty |x|_1. Here is how to learn a proximal method for these signals, with a certificate.
 """
 
 from dataclasses import replace
@@ -27,7 +27,8 @@ learned = pacopt.learn(
     pacopt.ProximalRule(STEPS, width=8, curvature=sparse.curvature_of(dictionary)),
     parts,
     steps=STEPS,
-    prior=replace(sparse.RECIPE, updates=120, batch=16, restarts=1, candidates=4),  # sparse.RECIPE is better, and takes minutes
+    # quick; sparse.RECIPE itself is better, and takes minutes
+    prior=replace(sparse.RECIPE, updates=120, batch=16, restarts=1, candidates=4),
     score=pacopt.Digits(10),
     baseline={name: usual[name] for name in ("ISTA", "SpaRSA")},
 )
