@@ -21,6 +21,7 @@ SAYS = {
     "own_family": "fresh draws",
     "own_table": "digits more than L-BFGS",
     "own_table": "it gains on average at least",
+    "sparse_regression": "A new signal: ",
     "save_verify_load": "certificate.deployed.risk is stored as",
     "deblurring": "digits more than the half-quadratic method, on average.",
     "control": "With confidence 0.99 over the draw of the 600 training instances",

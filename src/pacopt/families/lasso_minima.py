@@ -58,7 +58,7 @@ def bounds(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers, x: Poin
 
 
 def _chunk(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers) -> Proven:
-    gram, L = A.T @ A, np.linalg.norm(A, 2) ** 2
+    gram, L = A.T @ A, float(np.linalg.norm(A, 2)) ** 2
     start = 0.5 * np.sum(b**2, axis=1)
     kept = np.zeros((len(b), A.shape[1]))
     best, lower = np.full(len(b), np.inf), np.full(len(b), -np.inf)
