@@ -75,4 +75,3 @@ def settings_of(hyper: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with which OSQP makes the learned iterations, on an instance that is `rescaled`."""
     numbers = {name: float(hyper[name]) for name in ("sigma", "alpha")}
     return {"rho": 1.0, "scaling": 0, "adaptive_rho": 0, **numbers}
-
