@@ -63,7 +63,7 @@ def learned_rho(rho):
         axes.legend(frameon=False, fontsize=7, ncols=2)
         axes.spines[["top", "right"]].set_visible(False)
     left.set_ylabel("rho (OSQP's default: dotted)")
-    figure.savefig(HERE / "control_rho.png", dpi=110)
+    figure.savefig(HERE / "control_rho.png", dpi=85)
 
 
 def main():

@@ -169,7 +169,7 @@ def test_programs_of_ones_own_are_learned_and_certified(tmp_path):
     one = learned.solve(parts.test[0])
     assert one.loss <= 1
     learned.save(tmp_path / "run")
-    assert pacopt.verify(tmp_path / "run", rerun=5).ok
+    assert pacopt.verify(tmp_path / "run", rerun=5).passed
 
 
 def test_a_solver_that_counts_its_own_iterations_is_a_baseline():
