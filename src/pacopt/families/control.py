@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from pacopt.algorithms.admm import ADMM
-from pacopt.claims import Budget
 from pacopt.engines.blackbox.engine import BlackBox
 from pacopt.engines.blackbox.osqp import osqp
 from pacopt.families.base import Family, Sizes
@@ -40,7 +39,7 @@ def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
         tuned=plain,
         prior=Train(updates=80, batch=8, rate=0.15, restarts=1, candidates=1, logs=0.0),
         score=Effort("solved", cap, unit="iterations"),
-        budget=Budget("solved", part=0.5),
+        budget={"solved": 0.5},
         sizes=Sizes(60, 300, 20),
         note="The iteration is OSQP's; what is gained comes from a rho for each constraint.",
     )
