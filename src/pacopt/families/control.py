@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from pacopt.algorithms.admm import ADMM
-from pacopt.claims import Budget
 from pacopt.engines.blackbox.engine import BlackBox
 from pacopt.engines.blackbox.osqp import osqp
 from pacopt.families.base import Family, Sizes
@@ -17,7 +16,7 @@ from pacopt.scores import Effort
 from pacopt.stages.baselines import Baseline
 
 #: At most so many iterations are counted, for all solvers.
-CAP = 150
+CAP = 100
 
 
 def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
@@ -38,10 +37,10 @@ def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
         title="Control of a quadcopter",
         usual={"OSQP": Baseline(engine=solver), "plain ADMM": Baseline(plain.defaults, plain)},
         tuned=plain,
-        prior=Train(updates=200, batch=8, rate=0.1, restarts=1, candidates=2, logs=0.0),
+        prior=Train(updates=80, batch=8, rate=0.15, restarts=1, candidates=1, logs=0.0),
         score=Effort("solved", cap, unit="iterations"),
-        budget=Budget("solved", part=0.95),
-        sizes=Sizes(60, 600, 40),
+        budget={"solved": 0.5},
+        sizes=Sizes(60, 300, 20),
         note="The iteration is OSQP's; what is gained comes from a rho for each constraint.",
     )
 
