@@ -124,14 +124,20 @@ def _program(objective: Objective) -> AbstractQuadraticProgram:
 
 @jax.custom_jvp
 def _inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """By Cholesky's factors; its derivative by two products, without another factorization."""
-    return _one_by_one(matrix)
+    """The inverse of a positive definite matrix by Gauss-Jordan elimination, which needs no pivots there.
 
+    Its derivative is two products. LAPACK is not called: its kernels in XLA wait for threads, and two tables that are
+    made side by side can wait for each other for ever.
+    """
 
-@jax.custom_batching.sequential_vmap
-def _one_by_one(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Of several matrices one after the other: LAPACK shares a batch out among the threads that wait for it."""
-    return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), jnp.eye(len(matrix), dtype=matrix.dtype))
+    def eliminated(k: Any, left: Float[Array, "n n"]) -> Float[Array, "n n"]:
+        column, pivot = left[:, k], left[k, k]
+        row = left[k] / pivot
+        swept = (left - column[:, None] * row[None, :]).at[k].set(row)
+        return swept.at[:, k].set(-column / pivot).at[k, k].set(1 / pivot)
+
+    found = jax.lax.fori_loop(0, len(matrix), eliminated, matrix)
+    return 0.5 * (found + found.T)
 
 
 @_inverse.defjvp
