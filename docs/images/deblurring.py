@@ -70,8 +70,8 @@ def side_by_side(family, methods):
 
 
 def convergence(family, methods):
-    """Median relative gaps on 60 fresh instances, with the middle 80 % of those of the learned rule."""
-    fresh, at = family.sample(60, seed=31), tuple(range(LATE + 1))
+    """Median relative gaps on 100 fresh instances, with the middle 80 % of those of the learned rule."""
+    fresh, at = family.sample(100, seed=31), tuple(range(LATE + 1))
     figure, axes = plt.subplots(figsize=(7.0, 4.0))
     for name, (colour, said) in LOOKS.items():
         method = methods[name]
