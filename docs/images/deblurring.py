@@ -49,9 +49,9 @@ def side_by_side(family, methods):
     rule = after(family, methods["learned"], fields, EARLY)
     columns = [("original", sharp, None), ("blurred, noisy", fields["b"], start)]
     columns += [
-        (f"gradient descent, {k} steps", x, loss - bounds) for k, (x, loss) in ((EARLY, textbook), (LATE, late))
+        (f"gradient descent,\n{k} steps", x, loss - bounds) for k, (x, loss) in ((EARLY, textbook), (LATE, late))
     ]
-    columns += [(f"learned, {EARLY} steps", rule[0], rule[1] - bounds), ("minimiser", best, None)]
+    columns += [(f"learned,\n{EARLY} steps", rule[0], rule[1] - bounds), ("minimiser", best, None)]
     figure, axes = plt.subplots(len(SHOWN), len(columns), figsize=(10.5, 4.3))
     for column, (title, pictures, gaps) in enumerate(columns):
         for row, picture in enumerate(pictures):

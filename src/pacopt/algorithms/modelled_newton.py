@@ -132,7 +132,7 @@ class ModelledNewton(AbstractAlgorithm, AbstractInitialHyper):
         here, s = state.place, state.move
         there = place_at(here.x + s, state.best, objective)
         finite = jnp.isfinite(there.value) & jnp.all(jnp.isfinite(there.gradient))
-        accepted = finite & (there.value <= here.value + ROUNDING * jnp.finfo(s.dtype).eps * jnp.abs(here.value))
+        accepted = finite & (there.value <= here.value + ROUNDING * float(np.finfo(s.dtype).eps) * jnp.abs(here.value))
         y = there.gradient - here.gradient
         usable = finite & (cosine(s, y, length(s), length(y)) > FLAT)
         pairs = state.pairs.updated(s, y, usable) if self.memory else state.pairs

@@ -38,11 +38,11 @@ class Deblurring(AbstractProblem, AbstractKnownMinimum):
         residual = transfer(instance["kernel"], n) * jnp.fft.rfft2(x) - jnp.fft.rfft2(b)
         misfit = jnp.sum(mirrored(n) * (residual.real**2 + residual.imag**2)) / (2 * n * n)
         variation = jnp.sum(self.rounded(x) - self.edge)
-        return misfit + instance["weight"] * variation + 0.5 * self.ridge * jnp.sum(x**2)
+        return jnp.asarray(misfit + instance["weight"] * variation + 0.5 * self.ridge * jnp.sum(x**2))
 
     def minimum(self, instance: Instance) -> Float[Array, ""]:
         """A proven lower bound of it, within about 1e-13 of the gap at the start."""
-        return instance["minimum"]
+        return jnp.asarray(instance["minimum"])
 
     def rounded(self, x: Picture) -> Picture:
         """sqrt(|Dx|^2 + edge^2) at each pixel."""
@@ -51,7 +51,7 @@ class Deblurring(AbstractProblem, AbstractKnownMinimum):
 
     def steepest(self, instance: Instance) -> Float[Array, ""]:
         """The largest curvature that there can be: L = 1 + 8 weight / edge + ridge, for a kernel that sums to 1."""
-        return 1.0 + 8.0 * instance["weight"] / self.edge + self.ridge
+        return jnp.asarray(1.0 + 8.0 * instance["weight"] / self.edge + self.ridge)
 
 
 def transfer(kernel: Float[Array, "k k"], n: int) -> Array:
@@ -88,7 +88,7 @@ def symbol(problem: Deblurring, instance: Instance, n: int, smoothness: Array | 
     """|h|^2 + smoothness (weight / edge) |d|^2 + ridge + floor: the Hessian if all differences were as smooth."""
     blur = transfer(instance["kernel"], n)
     curvature = smoothness * instance["weight"] / problem.edge
-    return blur.real**2 + blur.imag**2 + curvature * laplacian(n) + problem.ridge + floor
+    return jnp.asarray(blur.real**2 + blur.imag**2 + curvature * laplacian(n) + problem.ridge + floor)
 
 
 class FourierModel(AbstractHessianModel):
