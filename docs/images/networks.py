@@ -55,7 +55,9 @@ def picture(found, path):
         axes.text(STEPS + 0.15, middle[-1], f"{name} {middle[-1]:.2g}", color=LOOKS[name], va="center", fontsize=9)
     low, high = np.quantile(found["learned rule"], (0.1, 0.9), axis=1)
     axes.fill_between(steps, low, high, color=LOOKS["learned rule"], alpha=0.15, linewidth=0)
-    axes.set(yscale="log", xlim=(0, STEPS + 4.2), xlabel="gradients after the first", ylabel="loss relative to the start")
+    axes.set(
+        yscale="log", xlim=(0, STEPS + 4.2), xlabel="gradients after the first", ylabel="loss relative to the start"
+    )
     axes.set_xticks(range(0, STEPS + 1, 2))
     axes.set_title(f"Median over {TASKS} unseen tasks; band: 10-90 % of the learned rule", fontsize=10, loc="left")
     for side in ("top", "right"):

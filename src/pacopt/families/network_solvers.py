@@ -1,6 +1,6 @@
 """Solvers outside of pacopt for the family of small networks: SciPy's L-BFGS-B."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -58,5 +58,3 @@ def value_and_gradient(
     back = slope[:, None] * output * (1 - units**2)
     parts = (inputs.T @ back).ravel(), back.sum(axis=0), units.T @ slope, [slope.sum()]
     return float(np.mean(error**2)), np.concatenate(parts)
-
-
