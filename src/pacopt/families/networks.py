@@ -104,7 +104,7 @@ def networks(steps: int = 10) -> Family:
         prior=Train(updates=800, batch=16, clip=0.6, candidates=8, dtype=np.float32),
         score=Digits(DIGITS),
         sizes=Sizes(prior=1000, train=4000, test=1000),
-        note="Most of the gain is the metric's: L-BFGS in it comes near. After 50 gradients all end at the noise.",
+        note="Most of the gain is the metric's, which L-BFGS can have too. After 50 gradients all end at the noise.",
     )
 
 
