@@ -36,8 +36,8 @@ learned = pacopt.learn(
     Curve(),
     batches,
     split,
-    steps=60,
-    prior=pacopt.priors.Search(candidates=16),
+    steps=40,
+    prior=pacopt.priors.Search(candidates=8),
     baseline={"Adam's defaults": {"learning_rate": 1e-3, "b1": 0.9}},
     progress=False,
 )
