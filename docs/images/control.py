@@ -11,7 +11,7 @@ import numpy as np
 import pacopt
 from pacopt.engines.traced.engine import Traced
 from pacopt.families.control import quadcopter, solved_by_osqp
-from pacopt.families.quadcopter import flights
+from pacopt.families.flights import flights
 
 HERE = Path(__file__).parent
 COLOURS = {"OSQP, defaults": "#D55E00", "plain ADMM": "#999999", "learned": "#0072B2"}

@@ -9,8 +9,8 @@ import numpy as np
 
 import pacopt
 from pacopt.families import Patches, deblurring
-from pacopt.families.deblurring import psnr, shipped_pictures
 from pacopt.families.deblurring_minima import proven_minima
+from pacopt.families.patches import psnr, shipped_pictures
 
 HERE = Path(__file__).parent
 #: Colours that stay apart for colour-blind readers (Okabe & Ito).

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import pacopt
-from pacopt.families.networks import ADAM, adam, networks
+from pacopt.families.polynomial_tasks import ADAM, adam, networks
 
 #: Colours that stay apart for colour-blind readers (Okabe & Ito).
 LOOKS = {

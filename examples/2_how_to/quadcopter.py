@@ -17,9 +17,9 @@ import optuna
 import osqp
 
 import pacopt
-from pacopt.families.quadcopter import AHEAD as N
-from pacopt.families.quadcopter import model
-from pacopt.families.quadcopter import program as problem
+from pacopt.families.flights import AHEAD as N
+from pacopt.families.flights import model
+from pacopt.families.flights import program as problem
 from pacopt.statement import down, up
 
 SEED, STEPS, CAP = 2, 10, 1000

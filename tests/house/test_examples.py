@@ -19,7 +19,6 @@ SAYS = {
     "quadcopter": "Certified with 99 % confidence from 30 flights, and true on 10 fresh ones:",
     "shared_structure": "After 2 steps: at least 3.",
     "own_family": "fresh draws",
-    "own_table": "digits more than L-BFGS",
     "own_table": "it gains on average at least",
     "sparse_regression": "A new signal: ",
     "save_verify_load": "certificate.deployed.risk is stored as",

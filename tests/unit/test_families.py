@@ -13,7 +13,7 @@ from alone import pacopt as command
 from pacopt.claims.measuring import Measured
 from pacopt.errors import FamilyError
 from pacopt.families import Family, contest, family_named, picture
-from pacopt.families.contest import LEARNED
+from pacopt.families.contests import LEARNED
 from pacopt.families.results import document, line, markdown, verdict
 from pacopt.families.tuning import tuned
 from pacopt.support.progress import silent

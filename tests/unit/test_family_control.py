@@ -10,7 +10,7 @@ from pacopt.engines.traced.engine import Traced
 from pacopt.engines.traced.precision import precision
 from pacopt.errors import AlgorithmError, ProblemError
 from pacopt.families.control import quadcopter, rescaled, settings_of, solved_by_osqp
-from pacopt.families.quadcopter import Quadcopter, flights, model, program
+from pacopt.families.flights import Quadcopter, flights, model, program
 from pacopt.problems import QuadraticProgram
 from pacopt.problems.quadratic_programs import Pair
 

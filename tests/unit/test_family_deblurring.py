@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 import pacopt
 from pacopt.errors import AlgorithmError, ProblemError
 from pacopt.families import Patches, deblurring
-from pacopt.families.deblurring import blurred, gaussian, moved, psnr, shipped_pictures
 from pacopt.families.deblurring_minima import proven_minima
 from pacopt.families.deblurring_model import Deblurring, FourierCoordinates, FourierModel, SteepestCoordinates
+from pacopt.families.patches import blurred, gaussian, moved, psnr, shipped_pictures
 from pacopt.space import Interval
 from stepping import path
 

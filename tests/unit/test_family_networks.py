@@ -8,7 +8,7 @@ from jax.flatten_util import ravel_pytree
 
 import pacopt
 from pacopt.families.network_solvers import NAMES, lbfgs_b, value_and_gradient
-from pacopt.families.networks import (
+from pacopt.families.polynomial_tasks import (
     Network,
     adam,
     in_batches,
@@ -60,17 +60,17 @@ def test_loss_and_gradient_are_those_of_numpy():
     start = Network().start(task)
     value, gradient = jax.value_and_grad(Network().loss)(start, task)
     flat = np.concatenate([np.ravel(start[name]) for name in NAMES])
-    wanted, slope = value_and_gradient(flat, task)
+    wanted, slope = value_and_gradient(task, flat)
     assert float(value) == pytest.approx(wanted, rel=1e-5)
     np.testing.assert_allclose(np.concatenate([np.ravel(gradient[name]) for name in NAMES]), slope, atol=1e-5)
 
 
 def test_scipys_lbfgs_sees_as_many_points_as_it_may_and_ours_does_as_well():
     tasks = polynomials(20, seed=4)
-    assert lbfgs_b(0)({}, tasks[0]) == pytest.approx(
+    assert lbfgs_b(0, {}, tasks[0]) == pytest.approx(
         float(Network().loss(Network().start(tasks[0]), tasks[0])), rel=1e-5
     )
-    few, many = (np.array([lbfgs_b(steps)({}, task) for task in tasks]) for steps in (9, 10))
+    few, many = (np.array([lbfgs_b(steps, {}, task) for task in tasks]) for steps in (9, 10))
     assert np.all(many <= few)
     ours = pacopt.tabulate(Network(), pacopt.LBFGS(20), {}, tasks, steps=10).losses[0]
     assert 0.8 < np.exp(np.mean(np.log(ours / many))) < 1.25
@@ -81,11 +81,11 @@ def test_adam_is_that_of_kingma_and_ba():
     x = np.concatenate([np.ravel(tasks[1][name]) for name in NAMES])
     mean, square = np.zeros(351), np.zeros(351)
     for k in range(1, 6):
-        slope = value_and_gradient(x, tasks[1])[1]
+        slope = value_and_gradient(tasks[1], x)[1]
         mean, square = 0.8 * mean + 0.2 * slope, 0.95 * square + 0.05 * slope**2
         x = x - 0.05 * mean / (1 - 0.8**k) / (np.sqrt(square / (1 - 0.95**k)) + 1e-8)
     table = pacopt.tabulate(Network(), adam(), {name: [value] for name, value in hyper.items()}, tasks, steps=5)
-    assert table.losses[0, 1] == pytest.approx(value_and_gradient(x, tasks[1])[0], rel=1e-9)
+    assert table.losses[0, 1] == pytest.approx(value_and_gradient(tasks[1], x)[0], rel=1e-9)
 
 
 def test_minibatches_of_adam_are_tuned_and_certified_for_a_fresh_seed():

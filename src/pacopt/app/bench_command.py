@@ -9,7 +9,7 @@ from pacopt.app.console import Output
 from pacopt.app.options import Json, Quiet
 
 if TYPE_CHECKING:
-    from pacopt.families.contest import Contest
+    from pacopt.families.contests import Contest
 
 bench = typer.Typer(help="Measure what learning is worth, against the solvers that people use.", no_args_is_help=True)
 
@@ -53,7 +53,7 @@ def families(
     place, found = free(out), list["Contest"]()
     with output.busy() as progress:
         from pacopt.app.compiled import keep_compiled
-        from pacopt.families.contest import contest
+        from pacopt.families.contests import contest
         from pacopt.families.naming import family_named
         from pacopt.families.pictures import picture
 

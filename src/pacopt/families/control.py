@@ -9,11 +9,12 @@ from pacopt.algorithms.admm import ADMM
 from pacopt.engines.blackbox.engine import BlackBox
 from pacopt.engines.blackbox.osqp import osqp
 from pacopt.families.base import Family, Sizes
-from pacopt.families.quadcopter import Quadcopter, flights, program
+from pacopt.families.flights import Quadcopter, flights, program
 from pacopt.priors.train import Train
 from pacopt.problems.base import Instance
 from pacopt.scores import Effort
 from pacopt.stages.baselines import Baseline
+from pacopt.support.machine import cores
 
 #: At most so many iterations are counted, for all solvers.
 CAP = 100
@@ -27,7 +28,7 @@ def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
     stops it. The usual solvers are OSQP with its defaults, where rho is adapted and the problem is scaled, and the
     plain iteration with the same numbers. They need `pip install "pacopt[solvers]"`.
     """
-    plain, solver = ADMM([0] * 304), solved_by_osqp(eps, cap)
+    plain, solver = ADMM([0] * 304), solved_by_osqp(eps, cap, workers=cores())
     return Family(
         name="quadcopter",
         problem=Quadcopter(eps, eps),

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 #: Where the families stand that come with pacopt.
 NAMES = {
-    "quadratics": "pacopt.families.quadratics:quadratics",
+    "quadratics": "pacopt.families.random_quadratics:quadratics",
     "lasso": "pacopt.families.sparse_regression:lasso",
     "sparse_coding": "pacopt.families.sparse_regression:sparse_coding",
-    "breast_cancer": "pacopt.families.logistic_regression:on_breast_cancer",
-    "digits": "pacopt.families.logistic_regression:on_digits",
-    "wine": "pacopt.families.logistic_regression:on_wine",
-    "deblurring": "pacopt.families.deblurring:deblurring",
-    "networks": "pacopt.families.networks:networks",
-    "stochastic_networks": "pacopt.families.networks:stochastic_networks",
+    "breast_cancer": "pacopt.families.resamples:on_breast_cancer",
+    "digits": "pacopt.families.resamples:on_digits",
+    "wine": "pacopt.families.resamples:on_wine",
+    "deblurring": "pacopt.families.patches:deblurring",
+    "networks": "pacopt.families.polynomial_tasks:networks",
+    "stochastic_networks": "pacopt.families.polynomial_tasks:stochastic_networks",
     "quadcopter": "pacopt.families.control:quadcopter",
 }
 

@@ -1,51 +1,26 @@
 """Solvers outside of pacopt for the family of small networks: SciPy's L-BFGS-B."""
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import fmin_l_bfgs_b
+
+from pacopt.families.limited import lowest_loss
 
 #: The arrays of a point, in the order in which they stand in a vector.
 NAMES = ("hidden", "offset", "output", "constant")
 
 
-class SpentError(Exception):
-    """All evaluations are."""
-
-
-@dataclass(frozen=True, slots=True)
-class lbfgs_b:  # noqa: N801
-    """The lowest loss among the start and `steps` more evaluations by SciPy's L-BFGS-B, as a function for `BlackBox`.
-
-    A loss and its gradient at the same point count as one evaluation.
-    """
-
-    steps: int
-    memory: int = 20
-
-    def __call__(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
-        """Run it on an instance."""
-        seen: list[float] = []
-
-        def evaluated(x: Float[np.ndarray, " n"]) -> tuple[float, Float[np.ndarray, " n"]]:
-            if len(seen) > self.steps:
-                raise SpentError
-            value, gradient = value_and_gradient(x, instance)
-            seen.append(value)
-            return value, gradient
-
-        start = np.concatenate([np.ravel(instance[name]) for name in NAMES])
-        with suppress(SpentError):
-            fmin_l_bfgs_b(evaluated, start, m=self.memory, factr=0.0, pgtol=0.0, maxfun=10**6, maxls=50)
-        return min(seen)
+def lbfgs_b(steps: int, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
+    """The lowest loss among the start and so many more evaluations by SciPy's L-BFGS-B, with a memory of 20 pairs."""
+    start = np.concatenate([np.ravel(instance[name]) for name in NAMES])
+    return lowest_loss(partial(value_and_gradient, instance), start, steps)
 
 
 def value_and_gradient(
-    x: Float[np.ndarray, " n"], instance: Mapping[str, Any]
+    instance: Mapping[str, Any], x: Float[np.ndarray, " n"]
 ) -> tuple[float, Float[np.ndarray, " n"]]:
     """The mean squared error of the network with these weights, and its gradient by the chain rule."""
     inputs, targets = np.asarray(instance["inputs"]), np.asarray(instance["targets"])

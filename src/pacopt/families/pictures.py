@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from pacopt.families.contest import LEARNED, TUNED, Contest
+from pacopt.families.contests import LEARNED, TUNED, Contest
 from pacopt.report.figures import Axis, drawing
 from pacopt.scores import Digits
 from pacopt.support.rounding import up

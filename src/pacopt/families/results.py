@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pacopt.claims.over import Over
-from pacopt.families.contest import LEARNED, TUNED, Contest
+from pacopt.families.contests import LEARNED, TUNED, Contest
 from pacopt.support.rounding import down, percent
 
 #: The headings of the columns that were measured, and of those that are certified.

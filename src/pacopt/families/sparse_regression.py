@@ -1,6 +1,5 @@
 """Sparse regression: a signal is explained by few columns of a dictionary that all instances share."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -11,11 +10,13 @@ from pacopt.algorithms import FISTA, ProximalBarzilaiBorwein, ProximalGradient, 
 from pacopt.engines import BlackBox
 from pacopt.families.base import Family, Sizes
 from pacopt.families.lasso_minima import proven_minima
+from pacopt.families.limited import lowest_loss
 from pacopt.instances import Instances
 from pacopt.priors.train import Train
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Instance
 from pacopt.scores import Digits
 from pacopt.stages.baselines import Baseline
+from pacopt.support.machine import cores
 
 #: The seed of the dictionaries: they belong to the problem, and are the same for all draws.
 DICTIONARY = 20
@@ -112,10 +113,6 @@ class SparseCodes:
         return with_minima(self.dictionary, b, np.full(count, CODE_PENALTY))
 
 
-class SpentError(Exception):
-    """All evaluations are spent."""
-
-
 @dataclass(frozen=True)
 class SplitLBFGSB:
     """SciPy's L-BFGS-B for the LASSO: x = u - v with u, v >= 0, where the loss is smooth.
@@ -130,27 +127,22 @@ class SplitLBFGSB:
 
     def __call__(self, hyper: object, instance: Instance) -> float:
         """Run it."""
-        from scipy.optimize import fmin_l_bfgs_b
-
         A, b, penalty = self.dictionary, np.asarray(instance["b"]), float(instance["penalty"])
         n = A.shape[1]
-        seen: list[float] = []
 
         def evaluated(parts: np.ndarray) -> tuple[float, np.ndarray]:
-            if len(seen) > self.steps:
-                raise SpentError
-            x = parts[:n] - parts[n:]
-            residual = A @ x - b
+            residual = A @ (parts[:n] - parts[n:]) - b
             gradient = A.T @ residual
-            # |x|_1 is at most the sum of both parts: where both are positive, x is better than it looks.
-            seen.append(float(0.5 * residual @ residual + penalty * np.abs(x).sum()))
             value = float(0.5 * residual @ residual + penalty * parts.sum())
             return value, np.concatenate([penalty + gradient, penalty - gradient])
 
-        limits = {"m": self.memory, "factr": 0.0, "pgtol": 0.0, "maxfun": 10**6, "maxiter": 10**6, "maxls": 50}
-        with suppress(SpentError):
-            fmin_l_bfgs_b(evaluated, np.zeros(2 * n), bounds=[(0.0, None)] * (2 * n), **limits)
-        return min(seen) - float(instance["minimum"])
+        def judged(parts: np.ndarray) -> float:
+            # |x|_1 is at most the sum of both parts: where both are positive, x is better than it looks.
+            x = parts[:n] - parts[n:]
+            return float(0.5 * np.sum((A @ x - b) ** 2) + penalty * np.abs(x).sum())
+
+        lowest = lowest_loss(evaluated, np.zeros(2 * n), self.steps, memory=self.memory, bounded=True, judged=judged)
+        return lowest - float(instance["minimum"])
 
 
 def usual_solvers(dictionary: np.ndarray, steps: int) -> dict[str, Baseline]:
@@ -160,7 +152,7 @@ def usual_solvers(dictionary: np.ndarray, steps: int) -> dict[str, Baseline]:
         "ISTA": Baseline(exact, ProximalGradient()),
         "FISTA with restart": Baseline(exact, FISTA()),
         "SpaRSA": Baseline(exact, ProximalBarzilaiBorwein()),
-        "L-BFGS-B": Baseline(engine=BlackBox(SplitLBFGSB(dictionary, steps), {})),
+        "L-BFGS-B": Baseline(engine=BlackBox(SplitLBFGSB(dictionary, steps), {}, workers=cores())),
     }
 
 

@@ -1,6 +1,5 @@
 """Logistic regression on many resamples of a real table, with penalties over decades."""
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +8,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.optimize import fmin_l_bfgs_b
 
 from pacopt.algorithms import (
     LBFGS,
@@ -25,6 +23,7 @@ from pacopt.engines import BlackBox
 from pacopt.engines.traced.preconditioners import whitening
 from pacopt.errors import ProblemError
 from pacopt.families.base import Family, Sizes
+from pacopt.families.limited import lowest_loss
 from pacopt.families.logistic_minima import lower_bounds
 from pacopt.families.tables import Table, breast_cancer, digits, wine
 from pacopt.instances import Instances
@@ -33,6 +32,7 @@ from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, Instance
 from pacopt.scores import Digits
 from pacopt.splits import Split
 from pacopt.stages.baselines import Baseline
+from pacopt.support.machine import cores
 from pacopt.support.numbers import is_real, is_whole
 
 #: In a table with at most so many times the rows of a resample, all rows are multiplied and then picked.
@@ -166,7 +166,7 @@ def on_wine() -> Family:
 
 def usual_solvers(table: Table, steps: int) -> dict[str, Baseline]:
     """What people fit a logistic regression with, each with `steps` gradients and one at the start, at most."""
-    scipys = BlackBox(partial(scipy_lbfgs, table, steps), {})
+    scipys = BlackBox(partial(scipy_lbfgs, table, steps), {}, workers=cores())
     algorithms: dict[str, AbstractAlgorithm] = {
         "gradient descent": GradientDescent(),
         "Nesterov": Nesterov(),
@@ -180,23 +180,14 @@ def usual_solvers(table: Table, steps: int) -> dict[str, Baseline]:
     }
 
 
-class _SpentError(Exception):
-    """All evaluations are."""
-
-
 def scipy_lbfgs(table: Table, steps: int, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
     """The lowest gap among the first steps + 1 evaluations of SciPy's L-BFGS-B, with a memory of 20 pairs."""
     signed = table.features[instance["rows"]] * np.asarray(instance["labels"])[:, None]
-    penalty, x = float(instance["penalty"]), np.zeros(signed.shape[1])
-    seen: list[float] = []
+    penalty = float(instance["penalty"])
 
     def evaluated(x: np.ndarray) -> tuple[float, np.ndarray]:
-        if len(seen) > steps:
-            raise _SpentError
         margin = signed @ x
-        seen.append(float(np.logaddexp(0.0, -margin).mean() + 0.5 * penalty * x @ x))
-        return seen[-1], penalty * x - (0.5 - 0.5 * np.tanh(0.5 * margin)) @ signed / len(signed)
+        value = float(np.logaddexp(0.0, -margin).mean() + 0.5 * penalty * x @ x)
+        return value, penalty * x - (0.5 - 0.5 * np.tanh(0.5 * margin)) @ signed / len(signed)
 
-    with contextlib.suppress(_SpentError):
-        fmin_l_bfgs_b(evaluated, x, m=20, factr=0.0, pgtol=0.0, maxfun=10**6, maxiter=10**6, maxls=50)
-    return min(seen) - float(instance["minimum"])
+    return lowest_loss(evaluated, np.zeros(signed.shape[1]), steps) - float(instance["minimum"])
