@@ -136,11 +136,11 @@ def _inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
         swept = (left - column[:, None] * row[None, :]).at[k].set(row)
         return swept.at[:, k].set(-column / pivot).at[k, k].set(1 / pivot)
 
-    found = jax.lax.fori_loop(0, len(matrix), eliminated, matrix)
+    found: Array = jax.lax.fori_loop(0, len(matrix), eliminated, matrix)
     return 0.5 * (found + found.T)
 
 
 @_inverse.defjvp
 def _inverse_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    inverse = _inverse(*primals)
+    inverse: Array = _inverse(*primals)
     return inverse, -inverse @ tangents[0] @ inverse

@@ -63,11 +63,11 @@ class Minibatch(AbstractStochasticAlgorithm, AbstractInitialHyper):
         """Where the algorithm starts."""
         return initial_of(self.algorithm, seed)
 
-    def init(self, x: Point, hyper: Hyper, objective: Objective, key: Any) -> State:
+    def init(self, x: Point, hyper: Hyper, objective: Objective, key: Any) -> State:  # type: ignore[override]
         """The algorithm at the start, with a batch in case that it takes a gradient there."""
         return self.algorithm.init(x, hyper, self._seen(objective, key))
 
-    def step(self, state: State, hyper: Hyper, objective: Objective, key: Any) -> State:
+    def step(self, state: State, hyper: Hyper, objective: Objective, key: Any) -> State:  # type: ignore[override]
         """One step, with a batch of its own."""
         return self.algorithm.step(state, hyper, self._seen(objective, key))
 
@@ -83,7 +83,7 @@ class Minibatch(AbstractStochasticAlgorithm, AbstractInitialHyper):
         return Objective(objective.problem, {**objective.instance, **few})
 
     def _count(self, objective: Objective) -> int:
-        lengths = {name: np.shape(objective.instance.get(name))[:1] for name in self.rows}
+        lengths = {name: np.shape(objective.instance.get(name, 0.0))[:1] for name in self.rows}
         found = set(lengths.values())
         if len(found) != 1 or () in found or min(found)[0] < self.batch:
             told = ", ".join(f"{name}: {each[0] if each else 'none'}" for name, each in lengths.items())

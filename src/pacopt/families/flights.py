@@ -100,18 +100,18 @@ class Quadcopter(AbstractQuadraticProgram):
         equal = np.arange(len(self.lower)) < STATES * (AHEAD + 1)
         return Kinds(equal, jnp.isneginf(self.lower) & jnp.isposinf(self.upper))
 
-    def curved(self, x: Float[Array, " 172"]) -> Float[Array, " 172"]:
+    def curved(self, x: Float[Array | np.ndarray, " 172"]) -> Float[Array | np.ndarray, " 172"]:
         """P x."""
         return self.weights * x
 
-    def rows(self, x: Float[Array, " 172"]) -> Float[Array, " 304"]:
+    def rows(self, x: Float[Array | np.ndarray, " 172"]) -> Float[Array, " 304"]:
         """A x, step by step."""
         states, inputs = apart(x)
         next_ones = states[:-1] @ self.follows.T + inputs @ self.motors.T
         dynamics = jnp.concatenate([-states[:1], next_ones - states[1:]])
         return jnp.concatenate([dynamics.reshape(-1), x])
 
-    def columns(self, y: Float[Array, " 304"]) -> Float[Array, " 172"]:
+    def columns(self, y: Float[Array | np.ndarray, " 304"]) -> Float[Array, " 172"]:
         """A'y, step by step."""
         dynamics = y[: STATES * (AHEAD + 1)].reshape(AHEAD + 1, STATES)
         back = jnp.concatenate([dynamics[1:] @ self.follows, jnp.zeros((1, STATES), y.dtype)])

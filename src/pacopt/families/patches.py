@@ -107,7 +107,8 @@ class Patches:
             kernels[row] = (
                 moved(rng.uniform(*LENGTHS), rng.uniform(0.0, np.pi)) if motion else gaussian(rng.uniform(*WIDTHS))
             )
-        level = np.exp(rng.uniform(*np.log(self.noise), size=count))
+        quiet, loud = (float(np.log(each)) for each in self.noise)
+        level = np.exp(rng.uniform(quiet, loud, size=count))
         noise = level[:, None, None] * rng.standard_normal(sharp.shape)
         return {"b": blurred(sharp, kernels) + noise, "kernel": kernels, "weight": PER_VARIANCE * level**2}, sharp
 

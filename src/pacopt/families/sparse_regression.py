@@ -51,7 +51,7 @@ class Lasso(AbstractProblem, AbstractProximable, AbstractKnownMinimum):
 
     def loss(self, x: Float[Array, " n"], instance: Instance) -> Float[Array, ""]:
         """Both parts."""
-        return self.smooth(x, instance) + instance["penalty"] * jnp.sum(jnp.abs(x))
+        return self.smooth(x, instance) + jnp.asarray(instance["penalty"]) * jnp.sum(jnp.abs(x))
 
     def prox(self, x: Float[Array, " n"], step_size: Float[Array, ""], instance: Instance) -> Float[Array, " n"]:
         """Entries nearer to zero by step_size times the penalty, and no further than zero."""

@@ -114,8 +114,8 @@ class QuadraticProgram(AbstractQuadraticProgram):
     A: Float[Numbers, "m n"]
     equal: Bool[Numbers, " m"]
     free: Bool[Numbers, " m"]
-    eps_abs: float = 1e-3
-    eps_rel: float = 1e-3
+    eps_abs: float = eqx.field(default=1e-3, kw_only=True)
+    eps_rel: float = eqx.field(default=1e-3, kw_only=True)
 
     @staticmethod
     def of(P: Any, A: Any, *, l: Any, u: Any, eps_abs: float = 1e-3, eps_rel: float = 1e-3) -> "QuadraticProgram":  # noqa: E741

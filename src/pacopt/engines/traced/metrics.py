@@ -34,7 +34,11 @@ def metric_of(problem: AbstractProblem) -> Metric | None:
 def checked_count(problem: AbstractProblem, unit: str, cap: float | None, steps: int) -> int:
     """How many steps runs have that stop where a problem is solved; refused if it does not say when that is."""
     name, tolerance = type(problem).__name__, getattr(problem, "tolerance", None)
-    if not isinstance(problem, AbstractMetric) or not (is_real(tolerance) and 0 < tolerance < np.inf):
+    if (
+        not isinstance(problem, AbstractMetric)
+        or tolerance is None
+        or not (is_real(tolerance) and 0 < tolerance < np.inf)
+    ):
         raise ProblemError(
             f"Steps are to be counted until {name} is solved, and its tolerance is {tolerance!r}.",
             "A problem says when it is solved: it has a metric, with a tolerance above 0.",
