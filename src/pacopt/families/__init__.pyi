@@ -6,11 +6,14 @@ from .contests import contest as contest
 from .control import quadcopter as quadcopter
 from .naming import NAMES as NAMES
 from .naming import family_named as family_named
+from .patches import Patches as Patches
 from .patches import deblurring as deblurring
 from .pictures import picture as picture
 from .polynomial_tasks import networks as networks
 from .polynomial_tasks import stochastic_networks as stochastic_networks
 from .random_quadratics import quadratics as quadratics
+from .resamples import LogisticRegression as LogisticRegression
+from .resamples import Resamples as Resamples
 from .resamples import logistic_regression as logistic_regression
 from .sparse_regression import lasso as lasso
 from .sparse_regression import sparse_coding as sparse_coding

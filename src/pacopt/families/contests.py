@@ -39,7 +39,8 @@ FRESH = 1_000_003
 class Method(NamedTuple):
     """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means on the way.
 
-    All are in the unit of the score. A solver that only tells where it ends has no `curve`.
+    All are in the unit of the score. A solver that only tells where it ends has no `curve`. `ratio` is the mean of final
+    over initial loss, with the safeguard, whatever the score is; None where losses have no start.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Method(NamedTuple):
     interval: tuple[float, float]
     scores: Float[np.ndarray, " draw"]
     curve: Float[np.ndarray, " step"] | None
+    ratio: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +248,8 @@ def _curves(
 
 
 def _method(name: str, text: str, table: LossTable, score: AbstractScore, curve: np.ndarray | None) -> Method:
-    z = score.of(_alone(table, name))[0]
+    alone = _alone(table, name)
+    z, scale = score.of(alone)[0], score.scale
     low, high = mean_interval(z)
-    scale = score.scale
-    return Method(name, text, scale * float(z.mean()), (scale * low, scale * high), scale * z, curve)
+    ratio = None if alone.start is None else float(alone.safeguarded().mean())
+    return Method(name, text, scale * float(z.mean()), (scale * low, scale * high), scale * z, curve, ratio)

@@ -83,6 +83,7 @@ def document(found: Contest) -> dict[str, Any]:
         "textbook": found.family.textbook,
         "methods": [
             {"name": each.name, "text": each.text, "mean": each.mean, "interval": list(each.interval)}
+            | {"mean_ratio": each.ratio}
             | ({} if each.name == LEARNED else {"factor": list(found.factor(each.name).ends)})
             for each in found.methods
         ],
