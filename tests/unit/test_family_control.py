@@ -186,11 +186,12 @@ def test_a_solver_that_counts_its_own_iterations_is_a_baseline():
     assert learned.certificate.deployed.risk <= 40
 
 
+@pytest.mark.slow  # a training
 def test_training_brings_the_iterations_down():
     """With an Effort, what is trained is the softened part of the steps at which the target is not met."""
     parts = pacopt.split(flights(45, seed=6), prior=15, train=25, test=5, seed=0)
     algorithm = pacopt.ADMM(np.repeat([0, 1, 2], [132, 132, 40]))
-    train = pacopt.priors.Train(updates=40, batch=4, rate=0.2, restarts=1, held_out=0.4, candidates=2, logs=0.0)
+    train = pacopt.priors.Train(updates=40, batch=4, rate=0.1, restarts=1, held_out=0.4, candidates=2, logs=0.0)
     effort = pacopt.Effort("solved", 30, unit="iterations")
     learned = pacopt.learn(Quadcopter(1e-3, 1e-3), algorithm, parts, steps=30, score=effort, prior=train, baseline=None)
     before = np.minimum(times_of(algorithm, algorithm.defaults, parts.test, 30), 30).mean()

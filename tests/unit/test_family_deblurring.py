@@ -257,7 +257,7 @@ def test_with_a_memory_the_model_is_worth_more_than_its_fixed_part():
     family = deblurring(drawn_pictures(), size=N)
     rule, usual = family.algorithm, family.usual["half-quadratic (Geman-Yang)"]
     ours, theirs = ratios(rule, rule.initial(0), steps=15), ratios(usual.algorithm, usual.hyper, steps=15)
-    assert np.all(ours < theirs)
+    assert np.all(ours < np.maximum(theirs, 1e-12))  # below that both have arrived
     assert np.all(theirs < 1)
 
 

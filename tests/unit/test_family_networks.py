@@ -88,6 +88,7 @@ def test_adam_is_that_of_kingma_and_ba():
     assert table.losses[0, 1] == pytest.approx(value_and_gradient(tasks[1], x)[0], rel=1e-9)
 
 
+@pytest.mark.slow  # a search, of which docs and examples have a smaller one
 def test_minibatches_of_adam_are_tuned_and_certified_for_a_fresh_seed():
     family = stochastic_networks(steps=5).sized(prior=12, train=60, test=5)
     parts, few = family.drawn(0), pacopt.priors.Search(candidates=3)

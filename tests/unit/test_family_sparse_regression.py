@@ -113,7 +113,7 @@ def test_draws_are_determined_by_the_seed_and_are_what_the_page_says(family):
     for name in ("b", "penalty", "minimum"):
         np.testing.assert_array_equal(one.fields[name], again.fields[name])
     assert not np.any(np.all(one.fields["b"] == other.fields["b"], axis=1))
-    assert family.problem.dictionary.shape == {"lasso": (70, 350), "sparse coding": (256, 512)}[family.name]
+    assert family.problem.dictionary.shape == {"lasso": (70, 350), "sparse_coding": (256, 512)}[family.name]
     penalty = one.fields["penalty"]
     if family.name == "lasso":
         assert 5 <= penalty.min() < 6 < 9 < penalty.max() <= 10

@@ -20,6 +20,9 @@ from pacopt.support.numbers import is_whole
 FREE, EQUAL = 1e-6, 1e3
 #: OSQP's defaults.
 DEFAULTS = {"rho": 0.1, "sigma": 1e-6, "alpha": 1.6}
+#: It converges for relaxations between 0 and 2; training may leave that range, and what lies outside of this one counts
+#: as its nearest end.
+RELAXED = (0.05, 1.95)
 #: Under these names steps find what they share: rho of each row, and the inverse of P + sigma I + A' diag(rho) A.
 RHO, INVERSE = "rho of rows", "inverse"
 
@@ -36,7 +39,8 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
     `scaling=0` and `adaptive_rho=0`. Equations are those that the problem names.
 
     **Theory** Stellato, Banjac, Goulart, Bemporad and Boyd (2020): for positive rho and sigma and alpha in (0, 2) it
-    converges to a solution if there is one. How fast depends on rho, and no formula gives the best one.
+    converges to a solution if there is one. How fast depends on rho, and no formula gives the best one. An alpha
+    outside of [0.05, 1.95] counts as the nearer end.
 
     **Gradients** None. A step is a product with a matrix that was inverted before the first one, once for a
     candidate, and one product with each of A and A'. It is for problems that are an `AbstractQuadraticProgram`.
@@ -62,7 +66,7 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
         return {
             "rho": several if classes > 1 else Interval(1e-3, 1e3, log=True),
             "sigma": Interval(1e-8, 1e-1, log=True),
-            "alpha": Interval(1.0, 1.95),
+            "alpha": Interval(1.0, RELAXED[1]),
         }
 
     @property
@@ -99,7 +103,7 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
         """One iteration."""
         shared = hyper if INVERSE in hyper else self.prepared(hyper, objective)
         problem, rho = _program(objective), shared[RHO]
-        alpha, sigma = hyper["alpha"], hyper["sigma"]
+        alpha, sigma = jnp.clip(hyper["alpha"], *RELAXED), hyper["sigma"]
         q, lower, upper = problem.vectors(objective.instance)
         solved = shared[INVERSE] @ (sigma * state.x - q + problem.columns(rho * state.z - state.y))
         relaxed = alpha * problem.rows(solved) + (1 - alpha) * state.z

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.algorithms.admm import ADMM
+from pacopt.algorithms.admm import ADMM, RELAXED
 from pacopt.engines.blackbox.engine import BlackBox
 from pacopt.engines.blackbox.osqp import osqp
 from pacopt.families.base import Family, Sizes
@@ -38,10 +38,10 @@ def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
         title="Control of a quadcopter",
         usual={"OSQP": Baseline(engine=solver), "plain ADMM": Baseline(plain.defaults, plain)},
         tuned=plain,
-        prior=Train(updates=80, batch=8, rate=0.15, restarts=1, candidates=1, logs=0.0),
+        prior=Train(updates=200, batch=8, rate=0.1, restarts=1, candidates=2, logs=0.0),
         score=Effort("solved", cap, unit="iterations"),
         budget={"solved": 0.5},
-        sizes=Sizes(60, 300, 20),
+        sizes=Sizes(60, 600, 40),
         note="The iteration is OSQP's; what is gained comes from a rho for each constraint.",
     )
 
@@ -73,5 +73,5 @@ def rescaled(hyper: Mapping[str, Any], instance: Instance) -> tuple[Any, np.ndar
 
 def settings_of(hyper: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with which OSQP makes the learned iterations, on an instance that is `rescaled`."""
-    numbers = {name: float(hyper[name]) for name in ("sigma", "alpha")}
-    return {"rho": 1.0, "scaling": 0, "adaptive_rho": 0, **numbers}
+    alpha = float(np.clip(hyper["alpha"], *RELAXED))
+    return {"rho": 1.0, "scaling": 0, "adaptive_rho": 0, "sigma": float(hyper["sigma"]), "alpha": alpha}
