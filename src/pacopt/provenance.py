@@ -135,6 +135,7 @@ class Origin:
     failures: Mapping[str, int] = field(default_factory=dict)
     messages: Mapping[str, str] = field(default_factory=dict)  # of the first run that failed in each way
     failed_baselines: Mapping[str, int] = field(default_factory=dict)
+    foreign_baselines: tuple[str, ...] = ()  # those that brought an engine of their own
     versions: Mapping[str, str] = field(default_factory=dict)
     hardware: Mapping[str, Any] = field(default_factory=dict)
 
@@ -216,6 +217,10 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "failures": ("failures", lambda value: {_text(name): _count(each) for name, each in value.items()}),
     "messages": ("messages", _texts),
     "failed_baselines": ("baselines", _failed),
+    "foreign_baselines": (
+        "baselines",
+        lambda value: tuple(_text(name) for name, it in value.items() if "engine" in it),
+    ),
     "versions": ("versions", _texts),
     "hardware": ("hardware", dict),
 }

@@ -13,7 +13,8 @@ from alone import pacopt as command
 from pacopt.claims.measuring import Measured
 from pacopt.errors import FamilyError
 from pacopt.families import Family, contest, family_named, picture
-from pacopt.families.contests import LEARNED
+from pacopt.families.base import LEARNED
+from pacopt.families.limited import ScipysLBFGSB, lowest_loss
 from pacopt.families.results import document, line, markdown, verdict
 from pacopt.families.tuning import tuned
 from pacopt.support.progress import silent
@@ -83,6 +84,30 @@ def test_the_gain_is_over_the_usual_solver_that_is_best_on_the_prior_split(found
     assert list(found.learned.table.baselines) == [*dict.fromkeys((found.best, "gradient descent"))]
 
 
+def test_draws_that_were_learned_from_are_not_fresh():
+    fixed = sample(2000, seed=0)
+    with pytest.raises(FamilyError, match="100 % of the fresh draws of 'fit' are instances that were learned from"):
+        contest(family(sample=lambda count, *, seed: fixed[:count]), fresh=200)
+
+
+def test_scipys_solver_on_a_problem_in_jax_is_scipys_solver():
+    """It sees the same points as SciPy with a gradient by hand, whatever constant is added to the loss."""
+    instance = sample(1, seed=5)[0]
+    A, b = instance["A"], instance["b"]
+
+    class Lifted(Fit):
+        def loss(self, x, instance):
+            return 1000.0 + jnp.sum((instance["A"] @ x - instance["b"]) ** 2)
+
+    def by_hand(x):
+        return float(np.sum((A @ x - b) ** 2)), 2 * A.T @ (A @ x - b)
+
+    for steps in (0, 3, 6):
+        wanted = lowest_loss(by_hand, np.zeros(4), steps)
+        assert ScipysLBFGSB(Fit(), steps)({}, instance) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+        assert ScipysLBFGSB(Lifted(), steps)({}, instance) - 1000.0 == pytest.approx(wanted, abs=1e-8)
+
+
 def test_the_usual_solvers_are_those_for_the_kind_of_problem():
     smooth = Family("fit", Fit(), sample, pacopt.HeavyBall(), 8)
     assert smooth.textbook == "gradient descent"
@@ -106,6 +131,7 @@ def test_none_of_few_draws_does_not_contradict_a_small_probability(found):
     assert Measured(success, 0.001, 0.0, 500).holds
     assert not Measured(success, 0.01, 0.0, 500).holds
     assert not Measured(success, 0.9, 0.89, 500).holds
+    assert not Measured(found.checks[0].claim, 0.3, 0.301, 500).holds
 
 
 def test_optuna_has_as_many_runs_as_learning_took_and_begins_with_the_textbook(found):
@@ -187,6 +213,14 @@ def test_what_is_no_family_is_refused_in_words():
     ):
         with pytest.raises(FamilyError, match=words.replace("(", r"\(").replace(")", r"\)")):
             family(**changes)
+    for usual, words in (
+        ({"learned": pacopt.LBFGS()}, "A usual solver of 'fit' is called 'learned'"),
+        ({"L-BFGS": 5}, "The usual solver 'L-BFGS' of 'fit' is a int"),
+    ):
+        with pytest.raises(FamilyError, match=words):
+            family(usual=usual)
+    with pytest.raises(FamilyError, match="Let it take a seed"):
+        family(sample=lambda count: sample(count, seed=0)).drawn(0)
     with pytest.raises(FamilyError, match="returned 39 draws"):
         family(sample=lambda count, *, seed: sample(39, seed=seed)).drawn(0)
     with pytest.raises(FamilyError, match="returned a dict"):

@@ -364,6 +364,9 @@ def test_a_gain_over_any_solver_is_the_gain_over_the_same_algorithm_in_jax(tmp_p
     np.testing.assert_allclose(outside.table.baselines["it"], inside.table.baselines["it"], rtol=1e-9)
     assert outside.certificate.deployed.gain == pytest.approx(inside.certificate.deployed.gain, rel=1e-9)
     assert "it is tuned_elsewhere with step = 0.0001" in str(outside.certificate)
+    words = "the losses of other solvers (it) are those of this very problem, at the points that they return (declared)"
+    assert words in str(outside.certificate)
+    assert words not in str(inside.certificate)
     answer = pacopt.verify(outside.save(tmp_path / "run"), rerun=3)
     assert answer.passed
     assert "the baseline 'it', whose code is not at hand, was not run again" in str(answer)
@@ -376,3 +379,13 @@ def test_a_solver_of_another_problem_is_no_baseline():
         learn({"it": Baseline(engine=elsewhere(1.0).engine, steps=5)})
     with pytest.raises(DesignError, match="It has an engine, or an algorithm with its steps"):
         learn({"it": Baseline(engine=tuned_elsewhere)})
+
+
+def test_a_run_is_verified_in_whatever_order_its_baselines_were_named(tmp_path):
+    """A stored table does not keep their order, and the curves of a run do."""
+    other, nesterov = (
+        Baseline({"step_size": 1e-4}, algorithm=pacopt.GradientDescent()),
+        Baseline(algorithm=pacopt.Nesterov()),
+    )
+    found = learn({"second": other, "first": nesterov})
+    assert pacopt.verify(found.save(tmp_path / "run")).passed

@@ -51,6 +51,11 @@ def ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
     if provenance.get("known_minimum") is True:
         lines.append(("declared", "the minimum that the problem states is the smallest loss of each instance"))
     lines += _algorithm(provenance)
+    others: Any = provenance.get("baselines", {})
+    foreign = sorted(name for name, about in others.items() if "engine" in about) if isinstance(others, dict) else []
+    if foreign:
+        text = "the losses of other solvers ({}) are those of this very problem, at the points that they return"
+        lines.append(("declared", text.format(", ".join(foreign))))
     if stored["separate_draws"]:
         lines.append(("declared", "instances that are equal are separate draws from the distribution"))
     elif known(provenance, "split", "allow_duplicates") is not None:

@@ -72,6 +72,8 @@ class AbstractClaim(ABC):
     at_least: ClassVar[bool] = False
     #: What stands behind a number.
     unit: ClassVar[str] = ""
+    #: Whether its number is a probability, which is measured as a share.
+    probability: ClassVar[bool] = False
     #: Whether its sentence says what the safeguard is, or speaks of it as known; None if neither.
     safeguards: ClassVar[bool | None] = None
     #: Names of numbers that explain its own, if they do not begin with its name.

@@ -61,6 +61,10 @@ def ledger_of(
     if origin.known_minimum:
         entries.append(MINIMUM)
     entries += _of_algorithm(origin)
+    if origin.foreign_baselines:
+        names = ", ".join(sorted(origin.foreign_baselines))
+        text = f"the losses of other solvers ({names}) are those of this very problem, at the points that they return"
+        entries.append(Assumption(text, Status.DECLARED))
     if separate_draws:
         entries.append(SEPARATE_DRAWS)
     elif origin.split is not None:

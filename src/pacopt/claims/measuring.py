@@ -26,7 +26,7 @@ class Measured(NamedTuple):
         So many draws tell a probability no more exactly than one of them: none of 500 does not contradict one in 1000.
         """
         if self.claim.at_least:
-            return self.measured >= self.certified - 1 / self.draws
+            return self.measured >= self.certified - (1 / self.draws if self.claim.probability else 0.0)
         return self.measured <= self.certified
 
 

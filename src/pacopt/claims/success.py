@@ -29,6 +29,7 @@ class Success(AbstractClaim):
     name: ClassVar = "success"
     explaining: ClassVar = ("empirical_success",)
     at_least: ClassVar = True
+    probability: ClassVar = True
     safeguards: ClassVar = False
 
     def bound(self, design: "Design") -> ClopperPearson:

@@ -31,6 +31,7 @@ class Win(Over, AbstractClaim):
     name: ClassVar = "win"
     missing: ClassVar = "none shown"
     at_least: ClassVar = True
+    probability: ClassVar = True
     leading: ClassVar = True
 
     def bound(self, design: "Design", baseline: str | None = None) -> WinProbability:

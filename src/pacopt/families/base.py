@@ -18,13 +18,18 @@ from pacopt.algorithms import (
     ProximalNesterov,
 )
 from pacopt.algorithms.base import AbstractAlgorithm
+from pacopt.engines import BlackBox
 from pacopt.errors import FamilyError
+from pacopt.families.limited import ScipysLBFGSB
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractProblem, AbstractProximable
 from pacopt.scores import AbstractScore
 from pacopt.splits import Split, split
 from pacopt.stages.baselines import Baseline
 from pacopt.stages.weighing import Prior
+
+#: What the learned algorithm and the one that Optuna tuned are called among the others.
+LEARNED, TUNED = "learned", "Optuna"
 
 
 class Sampler(Protocol):
@@ -71,7 +76,7 @@ class Family:
     ...     return Instances({"A": rng.normal(size=(count, 8, 5)), "b": rng.normal(size=(count, 8))})
     >>> ridge = Family("ridge", Ridge(), draw, HeavyBall(), steps=10)
     >>> list(ridge.usual)
-    ['gradient descent', 'Nesterov', 'Barzilai-Borwein', 'nonlinear conjugate gradients', 'L-BFGS']
+    ['gradient descent', 'Nesterov', 'Barzilai-Borwein', 'nonlinear conjugate gradients', 'L-BFGS', "SciPy's L-BFGS-B"]
     """
 
     name: str
@@ -92,8 +97,8 @@ class Family:
         """Refuse what is no family, and fill in the usual solvers, and what is tuned."""
         _check(self)
         proximal = isinstance(self.problem, AbstractProximable)
-        if not self.usual:
-            object.__setattr__(self, "usual", usual_proximal() if proximal else usual_smooth())
+        usual = self.usual or (usual_proximal() if proximal else usual_smooth(self.problem, self.steps))
+        object.__setattr__(self, "usual", {name: _baseline(self.name, name, each) for name, each in usual.items()})
         if self.tuned is None:
             object.__setattr__(self, "tuned", ProximalNesterov() if proximal else HeavyBall())
         object.__setattr__(self, "title", self.title or self.name)
@@ -115,7 +120,17 @@ class Family:
 
     def sampled(self, count: int, *, seed: int) -> Instances:
         """So many draws, counted."""
-        found: Any = self.sample(count, seed=seed)
+        try:
+            found: Any = self.sample(count, seed=seed)
+        except TypeError as error:
+            if "seed" not in str(error):
+                raise
+            raise FamilyError(
+                f"sample({count}, seed={seed}) of the family {self.name!r} failed: {error}.",
+                "It is a function sample(count, *, seed).",
+                "Another seed gives other draws: fresh ones show whether what is certified holds.",
+                "Let it take a seed.",
+            ) from error
         if not isinstance(found, Instances) or found.count != count:
             told = f"{found.count} draws" if isinstance(found, Instances) else f"a {type(found).__name__}"
             raise FamilyError(
@@ -140,6 +155,14 @@ def _check(family: Family) -> None:
             "Its run and its picture are called by it.",
             'Use "my_family".',
         )
+    taken = [name for name in (LEARNED, TUNED) if name in family.usual]
+    if taken:
+        raise FamilyError(
+            f"A usual solver of {family.name!r} is called {taken[0]!r}.",
+            f"{LEARNED!r} and {TUNED!r} are the names of what is learned and of what Optuna tunes.",
+            "",
+            "Give it another name.",
+        )
     if not isinstance(family.problem, AbstractProblem):
         raise FamilyError(
             f"The problem of {family.name!r} is a {type(family.problem).__name__}.",
@@ -163,7 +186,22 @@ def _check(family: Family) -> None:
         )
 
 
-def usual_smooth() -> dict[str, Baseline]:
+def _baseline(family: str, name: str, given: Any) -> Baseline:
+    """A usual solver; an algorithm without hyperparameters, or with a textbook, is one by itself."""
+    if isinstance(given, AbstractAlgorithm):
+        return Baseline(algorithm=given)
+    if not isinstance(given, Baseline):
+        raise FamilyError(
+            f"The usual solver {name!r} of {family!r} is a {type(given).__name__}.",
+            "It is a pacopt.Baseline, or an algorithm.",
+            "",
+            "Use {name: pacopt.Baseline(algorithm=pacopt.LBFGS())}; another solver is "
+            "pacopt.Baseline(engine=pacopt.BlackBox(solve, {})).",
+        )
+    return given
+
+
+def usual_smooth(problem: AbstractProblem, steps: int) -> dict[str, Baseline]:
     """What people take for smooth losses: textbook methods, and those that choose their steps themselves."""
     solvers: dict[str, AbstractAlgorithm] = {
         "gradient descent": GradientDescent(),
@@ -172,7 +210,8 @@ def usual_smooth() -> dict[str, Baseline]:
         "nonlinear conjugate gradients": NonlinearConjugateGradients(),
         "L-BFGS": LBFGS(),
     }
-    return {name: Baseline(algorithm=each) for name, each in solvers.items()}
+    found = {name: Baseline(algorithm=each) for name, each in solvers.items()}
+    return found | {"SciPy's L-BFGS-B": Baseline(engine=BlackBox(ScipysLBFGSB(problem, steps), {}))}
 
 
 def usual_proximal() -> dict[str, Baseline]:

@@ -13,8 +13,9 @@ from pacopt.claims.measuring import Measured, measured_beside
 from pacopt.comparison import recorded_steps
 from pacopt.engines.base import AbstractEngine, Standard
 from pacopt.engines.traced.engine import Traced
-from pacopt.families.base import Family
-from pacopt.families.tuning import Tuned, tuned
+from pacopt.errors import FamilyError
+from pacopt.families.base import LEARNED, TUNED, Family
+from pacopt.families.tuning import Tuned, first_rows, tuned
 from pacopt.instances import Instances
 from pacopt.learned import Learned
 from pacopt.learning import learn
@@ -26,21 +27,19 @@ from pacopt.stages.baselines import Baseline, Opponent, opponents
 from pacopt.support.intervals import Factor, factor_interval, mean_interval
 from pacopt.support.progress import StageProgress, silent
 
-#: What the learned algorithm and the one that Optuna tuned are called among the others.
-LEARNED, TUNED = "learned", "Optuna"
 #: The usual solvers are compared on so many rows of the prior split, to find the best of them; curves are of as many.
 ENOUGH = 1000
 #: A gradient through an unrolled run costs about three runs.
 GRADIENT = 3
-#: Fresh draws have a seed of their own.
-FRESH = 1_000_003
+#: Fresh draws have a seed of their own; if more than this part of them was seen before, they are none.
+FRESH, REPEATED = 1_000_003, 0.5
 
 
 class Method(NamedTuple):
     """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means on the way.
 
-    All are in the unit of the score. A solver that only tells where it ends has no `curve`. `ratio` is the mean of final
-    over initial loss, with the safeguard, whatever the score is; None where losses have no start.
+    All are in the unit of the score. A solver that only tells where it ends has no `curve`. `ratio` is the mean of
+    final over initial loss, with the safeguard, whatever the score is; None where losses have no start.
     """
 
     name: str
@@ -50,6 +49,8 @@ class Method(NamedTuple):
     scores: Float[np.ndarray, " draw"]
     curve: Float[np.ndarray, " step"] | None
     ratio: float | None
+    #: Where runs ended, one by one, also where several belong to a draw.
+    ends: Float[np.ndarray, " run"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ def contest(
     engine = Traced(family.problem, family.learns(parts), family.steps)
     score = checked_score(family.score, engine, 1.0, None, None)
     usual = opponents(family.usual, engine, parts, Standard(), None)
-    best = _best(usual, score, _seeded(parts.prior[:ENOUGH], seed, "prior"))
+    best = _best(family, usual, score, _seeded(first_rows(parts.prior, ENOUGH), seed, "prior"))
     counting = _Counting(progress)
     learned = learn(
         family.problem,
@@ -137,11 +138,11 @@ def contest(
     study, rival = _studied(family, parts, design.score, runs, seed, progress)
     progress("fresh instances", 0, 1)
     others = (*usual, *opponents({TUNED: rival}, engine, parts, Standard(), None))
-    drawn = _seeded(family.sampled(fresh, seed=seed + FRESH), seed, "fresh")
+    drawn = _seeded(_fresh(family, parts, fresh, seed), seed, "fresh")
     runner = design.score.runs(recording(engine, design.claims, design.score))
     table = _beside(runner, learned.hyper, others, design.score, drawn)
     at = recorded_steps(family.steps)
-    curves = _curves(engine, learned.hyper, others, design.score, drawn[:ENOUGH], at)
+    curves = _curves(engine, learned.hyper, others, design.score, first_rows(drawn, ENOUGH), at)
     progress("fresh instances", 1, 1)
     texts = {LEARNED: type(engine.algorithm).__name__, **{each.name: str(each) for each in others}}
     return Contest(
@@ -186,11 +187,35 @@ def _seeded(instances: Instances, seed: int, part: str) -> Instances:
     return instances.drawn(root=seed, part=part)
 
 
-def _best(usual: Sequence[Opponent], score: AbstractScore, prior: Instances) -> str:
+def _fresh(family: Family, parts: Split, count: int, seed: int) -> Instances:
+    """Draws that were not there before; a sampler that gives the same ones again is refused."""
+    drawn = family.sampled(count, seed=seed + FRESH)
+    seen = np.concatenate([parts.prior.fingerprints, parts.train.fingerprints, parts.test.fingerprints])
+    again = float(np.isin(drawn.fingerprints, seen).mean())
+    if again > REPEATED:
+        raise FamilyError(
+            f"{100 * again:.0f} % of the fresh draws of {family.name!r} are instances that were learned from.",
+            "Another seed gives other draws.",
+            "On what was learned from, everything looks as it was certified.",
+            "Let sample use its seed; if you have a fixed set of instances and no more, use pacopt.learn.",
+        )
+    return drawn
+
+
+def _best(family: Family, usual: Sequence[Opponent], score: AbstractScore, prior: Instances) -> str:
     """The usual solver with the smallest mean score on prior instances."""
-    first, *rest = usual
+    # Losses at the start are told by algorithms in JAX; other engines need not tell them.
+    telling = [each for each in usual if isinstance(each.engine, Traced) or not score.relative]
+    if not telling:
+        raise FamilyError(
+            f"None of the usual solvers of {family.name!r} is an algorithm in JAX.",
+            "At least one is, where losses are compared with their start.",
+            "It tells the losses at the start.",
+            'Add one: usual={..., "gradient descent": pacopt.Baseline(algorithm=pacopt.GradientDescent())}.',
+        )
+    first, rest = telling[0], [each for each in usual if each is not telling[0]]
     table = _beside(score.runs(first.engine), first.hyper, rest, score, prior)
-    means = {first.name: score.of(table).mean()}
+    means = {first.name: score.of(table)[0].mean()}
     means |= {each.name: score.of(_alone(table, each.name)).mean() for each in rest}
     return min(means, key=lambda name: float(means[name]))
 
@@ -219,7 +244,7 @@ def _beside(
 
 def _alone(table: LossTable, name: str) -> LossTable:
     """The runs of one of the solvers of a table as a table of their own."""
-    losses = table.losses[:1] if name == LEARNED else table.baselines[name][None]
+    losses = table.baselines[name][None] if name in table.baselines else table.losses[:1]
     return LossTable(losses, table.start, columns=table.columns)
 
 
@@ -238,7 +263,8 @@ def _curves(
     if found is None:
         return {}
     table, losses = found
-    ways = {LEARNED: losses[0]} | {each.name: each.curve(score, instances, at)[1] for each in others}
+    telling = [each for each in others if each.engine.steps == at[-1]]
+    ways = {LEARNED: losses[0]} | {each.name: each.curve(score, instances, at)[1] for each in telling}
 
     def mean(way: np.ndarray) -> np.ndarray:
         tables = [LossTable(way[None, :, k], table.start, columns=table.columns) for k in range(len(at))]
@@ -252,4 +278,6 @@ def _method(name: str, text: str, table: LossTable, score: AbstractScore, curve:
     z, scale = score.of(alone)[0], score.scale
     low, high = mean_interval(z)
     ratio = None if alone.start is None else float(alone.safeguarded().mean())
-    return Method(name, text, scale * float(z.mean()), (scale * low, scale * high), scale * z, curve, ratio)
+    return Method(
+        name, text, scale * float(z.mean()), (scale * low, scale * high), scale * z, curve, ratio, alone.losses[0]
+    )

@@ -19,7 +19,7 @@ from pacopt.problems.base import Objective
 #: It ends when what is not proved is at most this part of the gap at the start, or after so many steps.
 PROVED, LONGEST = 1e-13, 1000
 #: More than this is refused.
-LOOSE = 1e-9
+LOOSE = 1e-10
 #: What rounding may do to a sum of so many terms one after the other, relative to it and to their number, in the bound
 #: and in a loss that is compared with it: the bound is lowered by that.
 ROUNDING = 2.0 * float(np.finfo(np.float64).eps)

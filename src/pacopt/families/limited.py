@@ -1,12 +1,20 @@
 """SciPy's L-BFGS-B with a limited number of evaluations: the solver that people would take, on equal terms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 from scipy.optimize import fmin_l_bfgs_b
+
+from pacopt.engines.traced.precision import precision
+from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem
 
 Vector = Float[np.ndarray, " n"]
 #: It goes on until its evaluations are spent, whatever it thinks of its progress.
@@ -42,3 +50,37 @@ def lowest_loss(
     with suppress(_SpentError):
         fmin_l_bfgs_b(counted, start, m=memory, bounds=[(0.0, None)] * len(start) if bounded else None, **ENDLESS)
     return min(seen)
+
+
+@dataclass(frozen=True, eq=False)
+class ScipysLBFGSB:
+    """SciPy's L-BFGS-B on a problem in JAX, in double precision, as a function for `BlackBox`: the lowest loss it sees.
+
+    Its first trial has length one where that of `LBFGS` is the loss over the squared gradient, which is a poor guess
+    for losses that are far above zero at their minimum.
+    """
+
+    problem: AbstractProblem
+    steps: int
+    memory: int = 20
+
+    def __call__(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
+        """Run it on an instance."""
+        with precision(np.dtype(np.float64)):
+            row = {name: jnp.asarray(value) for name, value in instance.items()}
+            start = np.asarray(ravel_pytree(jax.tree.map(jnp.asarray, self.problem.start(row)))[0], dtype=np.float64)
+
+            def evaluated(x: Vector) -> tuple[float, Vector]:
+                value, gradient = _evaluated(self.problem, x, row)
+                return float(value), np.asarray(gradient)
+
+            lowest = lowest_loss(evaluated, start, self.steps, memory=self.memory)
+            known = isinstance(self.problem, AbstractKnownMinimum)
+            return lowest - float(self.problem.minimum(row)) if known else lowest  # type: ignore[attr-defined]
+
+
+@eqx.filter_jit
+def _evaluated(problem: AbstractProblem, x: Any, instance: Any) -> Any:
+    """The loss and its gradient at a point that is given as a vector."""
+    _, as_point = ravel_pytree(jax.tree.map(jnp.asarray, problem.start(instance)))
+    return jax.value_and_grad(lambda flat: problem.loss(as_point(flat), instance))(jnp.asarray(x))

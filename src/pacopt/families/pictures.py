@@ -6,7 +6,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from pacopt.families.contests import LEARNED, TUNED, Contest
+from pacopt.families.base import LEARNED, TUNED
+from pacopt.families.contests import Contest
 from pacopt.report.figures import Axis, drawing
 from pacopt.scores import Digits
 from pacopt.support.rounding import up
@@ -48,14 +49,14 @@ def _relative(found: Contest) -> alt.LayerChart:
 
 
 def _effort(found: Contest) -> alt.LayerChart:
-    """The part of the draws that has not met its target yet; the mean is the area below a line."""
+    """The part of the runs that has not met its target yet; the mean is the area below a line."""
     score = found.score
     most = float(getattr(score, "cap", None) or score.scale)
     ks = np.unique(np.linspace(0, most, POINTS).round())
     rows = [
         {"step": float(k), "value": float(share), "solver": _label(found, each.name)}
         for each in found.methods
-        for k, share in zip(ks, (np.mean(each.scores > k) for k in ks), strict=True)
+        for k, share in zip(ks, (np.mean(~(each.ends <= k)) for k in ks), strict=True)
         if share >= LEAST
     ]
     x = alt.X("step:Q", title=score.unit, scale=alt.Scale(domain=[0, most], nice=False))
@@ -89,7 +90,9 @@ def _finished(
                 words.mark_text(align="right", dx=-10, dy=-10, fontSize=12, color=ink, stroke="white", strokeWidth=halo)
             )
         layers.append(place.mark_point(shape="diamond", size=110, filled=True, color="black", opacity=1, clip=False))
-    title = f"{found.family.title}: {found.fresh:,} fresh instances"
+    runs = len(found.methods[0].ends)
+    fresh = f"{found.fresh:,} fresh draws" + ("" if runs == found.fresh else f" ({runs:,} runs)")
+    title = f"{found.family.title}: {fresh}"
     chart = alt.layer(*layers).properties(width=520, height=320, title=title, background="white")
     looks: alt.LayerChart = (
         chart.configure(font="DejaVu Sans")

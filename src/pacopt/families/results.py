@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pacopt.claims.over import Over
-from pacopt.families.contests import LEARNED, TUNED, Contest
+from pacopt.families.base import LEARNED, TUNED
+from pacopt.families.contests import Contest
 from pacopt.support.rounding import down, percent
 
 #: The headings of the columns that were measured, and of those that are certified.

@@ -33,7 +33,7 @@ def tuned(
     `learn` would look by default: in the domain of the algorithm, which reaches to the textbook's values.
     """
     trials = int(np.clip(runs // len(prior), FEWEST, MOST))
-    few = _first(prior, max(1, runs // trials))
+    few = first_rows(prior, max(1, runs // trials))
     standard = engine.standard(prior, None).hyper
     domain = dict(engine.space)
     if standard is not None:
@@ -54,9 +54,9 @@ def tuned(
     return Tuned(best, trials, trials * len(few))
 
 
-def _first(prior: Instances, count: int) -> Instances:
+def first_rows(instances: Instances, count: int) -> Instances:
     """The first rows, of whole groups where there are groups."""
-    if count >= len(prior) or prior.groups is None:
-        return prior[:count]
-    codes: np.ndarray = prior.codes
-    return prior[np.flatnonzero(codes <= codes[count - 1])]
+    if count >= len(instances) or instances.groups is None:
+        return instances[:count]
+    codes: np.ndarray = instances.codes
+    return instances[np.flatnonzero(codes <= codes[count - 1])]
