@@ -15,7 +15,7 @@ from pacopt.families.patches import psnr, shipped_pictures
 HERE = Path(__file__).parent
 #: Colours that stay apart for colour-blind readers (Okabe & Ito).
 LOOKS = {
-    "gradient descent, 1/L": ("#D55E00", "gradient descent"),
+    "gradient descent": ("#D55E00", "gradient descent"),
     "half-quadratic (Geman-Yang)": ("#B57A00", "half-quadratic"),
     "L-BFGS": ("#00805E", "L-BFGS"),
     "L-BFGS in a tuned Fourier metric": ("#A8437F", "L-BFGS, Fourier metric"),
@@ -44,8 +44,8 @@ def side_by_side(family, methods):
     fields, sharp = {name: array[list(SHOWN)] for name, array in drawn.items()}, sharp[list(SHOWN)]
     bounds, best = proven_minima(family.problem, fields)
     start = after(family, methods["learned"], fields, 0)[1] - bounds
-    textbook = after(family, methods["gradient descent, 1/L"], fields, EARLY)
-    late = after(family, methods["gradient descent, 1/L"], fields, LATE)
+    textbook = after(family, methods["gradient descent"], fields, EARLY)
+    late = after(family, methods["gradient descent"], fields, LATE)
     rule = after(family, methods["learned"], fields, EARLY)
     columns = [("original", sharp, None), ("blurred, noisy", fields["b"], start)]
     columns += [

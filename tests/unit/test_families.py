@@ -215,6 +215,7 @@ def test_what_is_no_family_is_refused_in_words():
             family(**changes)
     for usual, words in (
         ({"learned": pacopt.LBFGS()}, "A usual solver of 'fit' is called 'learned'"),
+        ({"1/L": pacopt.LBFGS()}, "A usual solver of 'fit' is called '1/L'"),
         ({"L-BFGS": 5}, "The usual solver 'L-BFGS' of 'fit' is a int"),
     ):
         with pytest.raises(FamilyError, match=words):

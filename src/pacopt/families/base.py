@@ -155,6 +155,14 @@ def _check(family: Family) -> None:
             "Its run and its picture are called by it.",
             'Use "my_family".',
         )
+    odd = [name for name in family.usual if not isinstance(name, str) or not name.isprintable() or "/" in name]
+    if odd:
+        raise FamilyError(
+            f"A usual solver of {family.name!r} is called {odd[0]!r}.",
+            "Its name is a text that can be printed, without a /.",
+            "A run is stored under it.",
+            "Give it another name.",
+        )
     taken = [name for name in (LEARNED, TUNED) if name in family.usual]
     if taken:
         raise FamilyError(

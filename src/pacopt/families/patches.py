@@ -124,7 +124,7 @@ def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) 
     steepest, fourier = SteepestCoordinates(problem), FourierCoordinates(problem)
     unit = {"step_size": 1.0}
     usual = {
-        "gradient descent, 1/L": Baseline(unit, Transformed(GradientDescent(), steepest)),
+        "gradient descent": Baseline(unit, Transformed(GradientDescent(), steepest)),
         "Nesterov with restart (FISTA)": Baseline(unit, Transformed(FISTA(), steepest)),
         "Barzilai-Borwein": Baseline(algorithm=BarzilaiBorwein()),
         "nonlinear conjugate gradients": Baseline(algorithm=NonlinearConjugateGradients()),

@@ -233,7 +233,9 @@ def baseline_rows(baselines: Any, runs: int) -> dict[str, np.ndarray]:
     found = {}
     for name in baselines:
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or "/" in name:
-            raise TableError(f"A baseline is named {name!r}.", "Its name can be printed.", "", "Rename it.")
+            raise TableError(
+                f"A baseline is named {name!r}.", "Its name can be printed, and has no /.", "", "Rename it."
+            )
     for name, losses in sorted(baselines.items()):
         row = real_array(f"baselines[{name!r}]", losses)
         if row.shape != (runs,):
