@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from pacopt.algorithms import FISTA, ProximalBarzilaiBorwein, ProximalGradient, ProximalNesterov, ProximalRule
 from pacopt.engines import BlackBox
-from pacopt.families.base import Family, Sizes
+from pacopt.families.base import Family, Sampler, Sizes
 from pacopt.families.lasso_minima import proven_minima
 from pacopt.families.limited import lowest_loss
 from pacopt.instances import Instances
@@ -159,33 +159,24 @@ def usual_solvers(dictionary: np.ndarray, steps: int) -> dict[str, Baseline]:
 def lasso(steps: int = 20) -> Family:
     """The LASSO with a dictionary of 70 x 350, and penalties in [5, 10]."""
     A = np.random.default_rng(DICTIONARY).standard_normal((ROWS, COLUMNS))
-    return Family(
-        "lasso",
-        Lasso(A),
-        SparseSignals(A).sample,
-        ProximalRule(steps, curvature=curvature_of(A)),
-        steps,
-        title="LASSO, 70 x 350",
-        usual=usual_solvers(A, steps),
-        tuned=ProximalNesterov(),
-        prior=RECIPE,
-        score=Digits(),
-        sizes=Sizes(prior=1500, train=3000, test=1000),
-        note="It is for few gradients; coordinate descent, which takes none, gains more digits.",
-    )
+    return _family("lasso", f"LASSO, {ROWS} x {COLUMNS}", A, SparseSignals(A).sample, steps)
 
 
 def sparse_coding(steps: int = 20) -> Family:
     """Sparse coding with a dictionary of 256 x 512 at 40 dB."""
     A = np.random.default_rng(DICTIONARY + 1).standard_normal((CODE_ROWS, CODE_COLUMNS))
     A = A / np.linalg.norm(A, axis=0)
+    return _family("sparse_coding", f"Sparse coding, {CODE_ROWS} x {CODE_COLUMNS}", A, SparseCodes(A).sample, steps)
+
+
+def _family(name: str, title: str, A: np.ndarray, sample: Sampler, steps: int) -> Family:
     return Family(
-        "sparse_coding",
+        name,
         Lasso(A),
-        SparseCodes(A).sample,
+        sample,
         ProximalRule(steps, curvature=curvature_of(A)),
         steps,
-        title="Sparse coding, 256 x 512",
+        title=title,
         usual=usual_solvers(A, steps),
         tuned=ProximalNesterov(),
         prior=RECIPE,
