@@ -30,10 +30,13 @@ SAYS = {
 
 
 #: Two algorithms on a problem that tests/cases.py has too; what README, docs/learning.md, docs/certificates.md and
-#: docs/theory.md show; what a page or a test does by a command.
+#: docs/theory.md show; what a page or a test does by a command; families, whose parts have tests of their own.
 LONG = dict.fromkeys(
     (
         "absolute_loss",
+        "sparse_regression",
+        "networks",
+        "deblurring",
         "learn_heavy_ball",
         "logistic_regression",
         "own_losses",

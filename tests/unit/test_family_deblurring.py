@@ -253,11 +253,11 @@ def test_names_that_are_taken_and_memories_that_are_none_are_refused():
         pacopt.Transformed("L-BFGS", FourierCoordinates())
 
 
-def test_with_a_memory_the_model_is_worth_more_than_its_fixed_part():
+def test_with_a_memory_the_model_is_worth_more_than_its_fixed_part_on_average():
     family = deblurring(drawn_pictures(), size=N)
     rule, usual = family.algorithm, family.usual["half-quadratic (Geman-Yang)"]
     ours, theirs = ratios(rule, rule.initial(0), steps=15), ratios(usual.algorithm, usual.hyper, steps=15)
-    assert np.all(ours < np.maximum(theirs, 1e-12))  # below that both have arrived
+    assert ours.mean() < 0.1 * theirs.mean()
     assert np.all(theirs < 1)
 
 

@@ -428,7 +428,7 @@ def test_all_mistakes_are_said_at_once(folder):
     path = changed(
         folder,
         ("steps", 0),
-        ("algorithm", '"Newton"'),
+        ("algorithm", '"NoSuchMethod"'),
         ("instances", '"none.npz"'),
         ("confidence", 2),
         ("momentum", "[1]"),
