@@ -60,8 +60,9 @@ class Family:
     `sample(count, seed=...)` draws instances. `algorithm` is what is learned; a function in its place is given the
     split, of which it may look at the prior part, to learn a metric say. `usual` are the solvers that people use, by
     name, the textbook's first, each with as many gradients; left out, they are the usual ones for smooth problems, or
-    for problems with a proximal map. `tuned` is what Optuna tunes, with as many runs as learning takes: an algorithm
-    with a few numbers. `prior`, `score` and `budget` are those of `learn`. `note` is said beside the results.
+    for problems with a proximal map. `tuned` is what Optuna tunes, with as many runs as learning takes and in at most
+    300 trials: an algorithm with a few numbers. `prior`, `score` and `budget` are those of `learn`. `note` is said
+    beside the results.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from pacopt import AbstractProblem

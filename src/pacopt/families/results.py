@@ -98,6 +98,7 @@ def document(found: Contest) -> dict[str, Any]:
         "seconds": found.seconds,
         "run": None if found.place is None else str(found.place),
         "verdict": verdict(found),
+        "note": found.family.note,
     }
 
 
@@ -106,4 +107,4 @@ def markdown(found: Sequence[Contest]) -> str:
     headings = (*MEASURED, *CERTIFIED)
     rows = [headings, tuple("---" for _ in headings), *(tuple(line(each)) for each in found)]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"{table}\n\n" + "\n".join(f"- {verdict(each)}." for each in found) + "\n"
+    return f"{table}\n\n" + "\n".join(f"- {verdict(each)}. {each.family.note}".rstrip() for each in found) + "\n"
