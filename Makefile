@@ -7,7 +7,7 @@ DEV := $(VENV)/.dev
 TORCH := $(VENV)/.torch
 INSTALL := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check docs bench slow coverage clean
+.PHONY: demo test check docs dist bench slow coverage clean
 .DELETE_ON_ERROR:
 
 $(VENV)/bin/python:
@@ -42,6 +42,12 @@ check: $(DEV)
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# Wheel and sdist, the wheel made from the sdist, with metadata that an index would take.
+dist: $(DEV)
+	rm -rf dist
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks.loss_table
 	$(BIN)/python -m benchmarks.learning
@@ -60,4 +66,4 @@ coverage: $(DEV)
 	PYTHONPATH=tests $(BIN)/python -m simulation.simulate
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

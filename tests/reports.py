@@ -1,8 +1,12 @@
 """One run for each shape that a report can have: made by `learn` on small streams, or a table of one's own."""
 
+import html
+import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax.numpy as jnp
 import numpy as np
@@ -225,3 +229,55 @@ def certificate(case):
 def page(case):
     """The report of this case, drawn once in a process."""
     return pacopt.report_html(learned(case))
+
+
+def reportable(
+    losses,
+    start=None,
+    candidates=None,
+    *,
+    design=None,
+    provenance=None,
+    success=None,
+    times=None,
+    baselines=None,
+    **request,
+):
+    """A report's material from nothing but a table, with a test split that is the training split."""
+    losses = np.asarray(losses, dtype=float)
+    start = np.ones(losses.shape[1]) if start is None else start
+    cells = {"success": success, "times": times or {}}
+    table = pacopt.LossTable(losses, start, candidates or {}, baselines=baselines or {}, **cells)
+    rows = ("learned", "standard")
+    chosen = {name: values[[0, -1]] for name, values in table.candidates.items()}
+    cells = {
+        "success": None if success is None else success[[0, -1]],
+        "times": {target: each[[0, -1]] for target, each in table.times.items()},
+    }
+    test = pacopt.LossTable(table.losses[[0, -1]], table.start, chosen, provenance={"rows": rows}, **cells)
+    made = pacopt.certify(table, design, **request)
+    on_the_way = np.stack([np.broadcast_to(table.start, test.shape), test.losses], axis=2)
+    return SimpleNamespace(
+        certificate=made,
+        table=table,
+        test=test,
+        comparison=pacopt.Comparison.of(test, rows, made.design),
+        curves=pacopt.Curves.of(rows, (0, 1), on_the_way, table),
+        provenance=provenance or {},
+        remarks=(),
+    )
+
+
+def uniform(candidates=4, instances=300, seed=0):
+    return np.random.default_rng(seed).uniform(0, 0.3, (candidates, instances))
+
+
+def first_screen(text):
+    """The words of the first screen, as a reader sees them."""
+    section = re.search(r'<section class="first".*?</section>', text, flags=re.DOTALL)[0]
+    words = html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<svg.*?</svg>", "", section, flags=re.DOTALL)))
+    return re.sub(r"\s+", " ", words)
+
+
+def specs(text):
+    return json.loads(re.search(r'id="specs">(.*?)</script>', text)[1])

@@ -1,4 +1,7 @@
-"""Draws the pictures of docs/families/deblurring.md: python docs/images/deblurring.py [RUN], of a run of the family."""
+"""Draws the pictures of docs/families/deblurring.md: python docs/images/deblurring.py RUN
+
+RUN is what `pacopt bench families deblurring` wrote: runs/families/runs/deblurring.
+"""
 
 import sys
 from pathlib import Path
@@ -22,6 +25,13 @@ LOOKS = {
     "learned": ("#0072B2", "learned"),
 }
 SHOWN, EARLY, LATE = (4, 11), 5, 25
+#: What is shown between the blurred picture and the minimiser.
+COLUMNS = (
+    ("gradient descent", EARLY),
+    ("gradient descent", LATE),
+    ("L-BFGS in a tuned Fourier metric", EARLY),
+    ("learned", EARLY),
+)
 
 
 def after(family, method, fields, steps):
@@ -39,20 +49,17 @@ def after(family, method, fields, steps):
 
 
 def side_by_side(family, methods):
-    """Two patches: original, blurred, and what two methods make of them; 64 x 64, where the rule learned on 32 x 32."""
+    """Two patches: original, blurred, and what methods make of them; 64 x 64, where the rule learned on 32 x 32."""
     drawn, sharp = Patches(shipped_pictures(), size=64).draws(12, seed=2026)
     fields, sharp = {name: array[list(SHOWN)] for name, array in drawn.items()}, sharp[list(SHOWN)]
     bounds, best = proven_minima(family.problem, fields)
     start = after(family, methods["learned"], fields, 0)[1] - bounds
-    textbook = after(family, methods["gradient descent"], fields, EARLY)
-    late = after(family, methods["gradient descent"], fields, LATE)
-    rule = after(family, methods["learned"], fields, EARLY)
     columns = [("original", sharp, None), ("blurred, noisy", fields["b"], start)]
-    columns += [
-        (f"gradient descent,\n{k} steps", x, loss - bounds) for k, (x, loss) in ((EARLY, textbook), (LATE, late))
-    ]
-    columns += [(f"learned,\n{EARLY} steps", rule[0], rule[1] - bounds), ("minimiser", best, None)]
-    figure, axes = plt.subplots(len(SHOWN), len(columns), figsize=(10.5, 4.3))
+    for name, steps in COLUMNS:
+        x, loss = after(family, methods[name], fields, steps)
+        columns.append((f"{LOOKS[name][1]},\n{steps} steps", x, loss - bounds))
+    columns.append(("minimiser", best, None))
+    figure, axes = plt.subplots(len(SHOWN), len(columns), figsize=(12, 4.3))
     for column, (title, pictures, gaps) in enumerate(columns):
         for row, picture in enumerate(pictures):
             spot = axes[row, column]
@@ -90,16 +97,9 @@ def convergence(family, methods):
     figure.savefig(HERE / "deblurring_steps.png", dpi=110)
 
 
-def main(run=None):
+def main(run):
     family = deblurring()
-    if run is None:
-        parts = family.drawn(0)
-        how = {"steps": family.steps, "prior": family.prior, "score": family.score, "baseline": None}
-        hyper = pacopt.learn(family.problem, family.algorithm, parts, **how).hyper
-    else:
-        with np.load(run) as stored:  # the numbers alone
-            hyper = dict(stored)
-    methods = {**family.usual, "learned": pacopt.Baseline(hyper, family.algorithm)}
+    methods = {**family.usual, "learned": pacopt.Baseline(pacopt.Learned.load(run).hyper, family.algorithm)}
     side_by_side(family, methods)
     convergence(family, methods)
 

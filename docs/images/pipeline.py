@@ -1,4 +1,4 @@
-"""Draws the picture of the pipeline: python docs/images/pipeline.py
+"""Draws the picture of the pipeline, for wide and for narrow screens: python docs/images/pipeline.py
 
 Boxes carry their own colours and the text between them is a middle grey, so that it can be read on white and on black.
 """
@@ -35,7 +35,8 @@ def note(x, y, text, anchor="start"):
     return f'<text x="{x}" y="{y}" class="note" style="text-anchor: {anchor}">{escape(text)}</text>'
 
 
-def main():
+def wide_picture():
+    """From left to right."""
     wide, middle = 174, {row: y + TALL / 2 for row, y in Y.items()}
     split_right, fork, below = X["split"] + 104, 141, X["third"] + wide / 2
     parts = [
@@ -65,22 +66,65 @@ def main():
         f'<path d="M{X["split"]} 178 H{WIDTH - 4}" class="line"/>',
         note(X["split"], 30, "before the training instances are looked at"),
         note(X["split"], 200, "after everything above is fixed"),
-        *legend(),
+        *legend(X["split"], HEIGHT - 30),
     ]
-    text = TEMPLATE.format(width=WIDTH, height=HEIGHT, grey=BETWEEN, body="\n".join(parts))
-    Path(__file__).with_suffix(".svg").write_text(text)
+    return TEMPLATE.format(width=WIDTH, height=HEIGHT, grey=BETWEEN, body="\n".join(parts))
+
+
+def narrow_picture():
+    """From top to bottom, 380 wide, for a phone: the steps on the left, the lines of train and test on the right."""
+    left, wide, tall, train, test = 4, 244, 72, 290, 332
+    y = {"search": 264, "design": 364, "table": 514, "certificate": 614, "comparison": 714, "run": 814, "verify": 914}
+    middle, right = left + wide / 2, left + wide
+    steps = {
+        "search": (TRACED, "Search", "candidates tried", "on the prior part"),
+        "design": (PLAIN, "Design", "candidates, weights,", "grids: fixed, hashed"),
+        "table": (TRACED, "LossTable", "every candidate on", "every training instance"),
+        "certificate": (PLAIN, "Certificate", "gain, mean, success, quantile;", "ledger of assumptions"),
+        "comparison": (TRACED, "Comparison", "learned, textbook:", "no bounds"),
+        "run": (PLAIN, "Run directory", "and report", "all files hashed"),
+        "verify": (PLAIN, "verify", "every number again,", "by other code"),
+    }
+    parts = [
+        box(left, 6, 372, 60, DATA, "Instances", "one row, one problem"),
+        *(box(left + 128 * k, 106, 116, tall, DATA, row, *lines) for k, (row, lines) in enumerate(SPLIT.items())),
+        *(arrow((left + 58 + 128 * k, 66), (left + 58 + 128 * k, 102)) for k in range(3)),
+        *(box(left, y[name], wide, tall, *words) for name, words in steps.items()),
+        arrow((62, 106 + tall), (62, y["search"] - 4)),
+        *(arrow((middle, y[a] + tall), (middle, y[b] - 4)) for a, b in zip(y, list(y)[1:], strict=False)),
+        arrow(
+            (190, 106 + tall),
+            (190, 196),
+            (train, 196),
+            (train, y["table"] + tall / 2),
+            (right + 4, y["table"] + tall / 2),
+        ),
+        arrow((test, 106 + tall), (test, y["comparison"] + tall / 2), (right + 4, y["comparison"] + tall / 2)),
+        note(76, 222, "before the training"),
+        note(76, 241, "instances are looked at"),
+        f'<path d="M{left} 462 H{right}" class="line"/>',
+        note(middle + 10, 488, "once all is fixed"),
+        *legend(left, 1006, 8),
+    ]
+    return TEMPLATE.format(width=380, height=1032, grey=BETWEEN, body="\n".join(parts))
+
+
+def main():
+    """Write both pictures."""
+    here = Path(__file__)
+    here.with_suffix(".svg").write_text(wide_picture())
+    here.with_name("pipeline_narrow.svg").write_text(narrow_picture())
 
 
 SPLIT = {"prior": ("to choose",), "train": ("to certify",), "test": ("to compare",)}
 
 
-def legend():
+def legend(x, y, between=70):
     """What the colours mean."""
-    x, entries = X["split"], {"data": DATA, "may use JAX": TRACED, "NumPy and SciPy alone": PLAIN}
-    for text, colour in entries.items():
-        yield f'<rect x="{x}" y="454" width="18" height="18" rx="4" fill="{colour}"/>'
-        yield note(x + 26, 468, text)
-        x += 70 + 8 * len(text)
+    for text, colour in {"data": DATA, "may use JAX": TRACED, "NumPy and SciPy": PLAIN}.items():
+        yield f'<rect x="{x}" y="{y}" width="18" height="18" rx="4" fill="{colour}"/>'
+        yield note(x + 24, y + 14, text)
+        x += 30 + between + 8 * len(text)
 
 
 TEMPLATE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">

@@ -3,6 +3,7 @@ from . import claims as claims
 from . import engines as engines
 from . import families as families
 from . import papers as papers
+from . import plot as plot
 from . import priors as priors
 from . import scores as scores
 from . import testing as testing

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacopt.aliases import with_earlier_attributes
 from pacopt.assumptions import Assumption, Status
@@ -15,8 +15,12 @@ from pacopt.design import Design
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.provenance import Origin
-from pacopt.statement import certificate_text
+from pacopt.statement import certificate_html, certificate_text
 from pacopt.support.arrays import digest
+from pacopt.support.frames import data_frame, real
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: The version of the stored form.
 SCHEMA = "pacopt.certificate/2"
@@ -30,10 +34,10 @@ class Certificate:
     `instances` is the number N of independent draws; where several runs belong to one of them (replicates, rows of a
     group), `runs` is larger.
     `deployed` and `posterior` have a number for each claim of the design, by its name. `required` are the numbers that
-    were asked for; where no candidate could be certified to reach them, `attained` is false and `deployed` is the one
-    that comes nearest. `ever_succeeded` candidates succeeded on at least one training instance; `zero_starts` instances
-    had a start loss of 0; `earlier` certificates were made before with some of these instances, as far as is known.
-    `table` is the table that it was made of, where that is at hand.
+    were asked for; if no candidate can be certified to reach them, `attained` is false and `deployed` is the one that
+    comes closest. `ever_succeeded` is the number of candidates that succeeded at least once in training, `zero_starts`
+    that of instances with a start loss of 0, and `earlier` that of known earlier certificates made with some of these
+    instances. `table` is the loss table behind the certificate, where it is available.
     """
 
     confidence: float
@@ -126,22 +130,22 @@ class Certificate:
         return Origin.of(self.provenance)
 
     def __getattr__(self, name: str) -> Any:
-        """By the name of a claim that says more than a number: all that it says of the deployed candidate."""
+        """For a claim that says more than a number, by its name: everything it says about the deployed candidate."""
         design = self.__dict__.get("design")
         claim = next((claim for claim in design.claims if claim.name == name), None) if design is not None else None
         if claim is None or type(claim).whole is AbstractClaim.whole:
             raise AttributeError(f"A certificate has no {name!r}.")
         if self.table is None:
             raise DesignError(
-                "The table of the certificate is not at hand.",
-                f"All that the claim {name!r} says is read from its table.",
+                "The certificate was loaded without its table.",
+                f"What the claim {name!r} says is computed from the table.",
                 "",
                 "Load the run: pacopt.Certificate.load(directory).",
             )
         return claim.whole(self.table, self.design, self.deployed.index, 1 - self.confidence)
 
     def after(self, earlier: int) -> "Certificate":
-        """The same certificate, which knows of so many earlier ones that were made with some of these instances."""
+        """The same certificate, with this number of earlier ones made with some of these instances."""
         if self.stored is not None or earlier == self.earlier:
             return self
         return replace(self, earlier=earlier, ledger=self._after(earlier))
@@ -150,9 +154,25 @@ class Certificate:
         return with_earlier(self.ledger, self.earlier, earlier, separate_draws=self.separate_draws)
 
     def rests_on(self, earlier: int) -> tuple[Assumption, ...]:
-        """The lines of the ledger if there are so many earlier certificates."""
+        """The lines of the ledger with this number of earlier certificates."""
         return ledger_of(
             self.design, self.origin, grouped=self.grouped, separate_draws=self.separate_draws, earlier=earlier
+        )
+
+    def to_dataframe(self) -> "DataFrame":
+        """One row for each claim, in pandas: what is certified of the deployed candidate and of the posterior."""
+        claims = self.design.claims
+        return data_frame(
+            {
+                "claim": [claim.name for claim in claims],
+                "side": ["at least" if claim.at_least else "at most" for claim in claims],
+                "certified": real([self.deployed.values[claim.name] for claim in claims]),
+                "posterior": real([self.posterior.values.get(claim.name) for claim in claims]),
+                "required": real([self.required.get(claim.name) for claim in claims]),
+                "share": [claim.share for claim in claims],
+                "theorem": [self.theorems.get(claim.name) for claim in claims],
+                "sentence": [self.sentences.get(claim.name) for claim in claims],
+            }
         )
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
@@ -177,3 +197,6 @@ class Certificate:
     def __repr__(self) -> str:
         numbers = ", ".join(f"{c.name}={c.shown(self.deployed.values[c.name])}" for c in self.design.claims[:2])
         return f"Certificate({numbers}, confidence={self.confidence!r}, instances={self.instances})"
+
+    def _repr_html_(self) -> str:
+        return certificate_html(self)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,8 +14,13 @@ from pacopt.design import Design
 from pacopt.loss_table import LossTable
 from pacopt.support.arrays import frozen
 from pacopt.support.intervals import Factor, factor_interval, mean_interval, share_interval
-from pacopt.support.rounding import down, up
+from pacopt.support.rounding import between as between
+from pacopt.support.rounding import percentages as percentages
+from pacopt.support.rounding import times as times
 from pacopt.support.values import named
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: At most so many steps of a run are recorded for a curve.
 RECORDED = 200
@@ -30,11 +35,11 @@ class Row:
     `mean`, `median` and `mean_loss` are with the safeguard; `quantiles` (by their levels), `success`, `failures` and
     `worst` without it. All but `mean_loss` are relative to the start. `interval` is a 95 % confidence interval of the
     mean, and `success_interval` one of the probability of success; `mean_loss` has none, since losses are unbounded.
-    `failures` counts the runs that ended above their start or not at a finite loss, and `worst` is the largest ratio,
-    infinite for a run that did not end at a finite loss.
-    `values` are what the claims of the certificate speak of, as measured. Where losses have no start, `mean` and
-    `median` are in the unit of the score, `failures` counts runs that failed, and `mean_loss` is NaN. A baseline with
-    another algorithm is `described` in words, and has neither `hyper` nor `values`.
+    `failures` counts the runs that ended above their start or failed, and `worst` is the largest ratio, infinite if a
+    run failed.
+    `values` are the measured counterparts of the claims. Where losses have no start, `mean` and `median` are in the
+    unit of the score, `failures` counts failed runs, and `mean_loss` is NaN. A baseline with another algorithm is
+    `described` in words, and has neither `hyper` nor `values`.
     """
 
     name: str
@@ -54,11 +59,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Rows side by side on the same test instances, which were used for nothing else: measured, not certified.
+    """Methods compared on the same test instances, which were used for nothing else: measured, not certified.
 
     `scores` are the safeguarded ratios of each row; `columns` are headings for claims whose measured values are printed
-    beside mean, median and success. Each interval misses in at most 5 % of all test splits. `averaged` is what is
-    averaged, "ratio" unless losses have no start; `usual` is what the row "standard" is.
+    beside mean, median and success. Each interval misses the true value in at most 5 % of all test splits. `averaged`
+    is what is averaged, "ratio" unless losses have no start; `usual` is what the row "standard" is called.
     """
 
     instances: int
@@ -71,7 +76,7 @@ class Comparison:
 
     @staticmethod
     def of(table: LossTable, names: Sequence[str], design: Design) -> "Comparison":
-        """A comparison of the candidates of a table, in what the claims of a design speak of and in some more."""
+        """A comparison of the candidates of a table, in the quantities that a design claims and in a few more."""
         score, relative, whole = design.score, table.start is not None, _with_baselines(table)
         z, scale = (whole.safeguarded(), 1.0) if relative else (score.of(whole), score.scale)
         outcomes, success = whole.outcomes(), _succeeded(table, whole, design.target_ratio)
@@ -113,12 +118,12 @@ class Comparison:
 
     @property
     def of_the_usual(self) -> str:
-        """The possessive of what one would use otherwise: "the textbook's", "the defaults'"."""
+        """The possessive of the usual choice: "the textbook's", "the defaults'"."""
         return f"the {self.usual}'" if self.usual.endswith("s") else f"the {self.usual}'s"
 
     @property
     def relative(self) -> bool:
-        """Whether losses are compared with a start."""
+        """Whether losses are relative to a start."""
         return self.averaged == "ratio"
 
     @property
@@ -139,7 +144,7 @@ class Comparison:
 
     @property
     def failing(self) -> str:
-        """What is counted of runs that did not do well."""
+        """What the failures of a row are called."""
         return "above start" if self.relative else "failed"
 
     def factor(self, name: str, to: str) -> Factor:
@@ -149,36 +154,64 @@ class Comparison:
         return factor_interval(one, other)
 
     def __getitem__(self, name: str) -> Row:
-        """The row of this name."""
+        """The row of this name, as it is printed: "learned", "textbook" or "defaults", or that of a baseline."""
         for row in self.rows:
-            if row.name == name:
+            if name in (row.name, self.called(row)):
                 return row
-        raise KeyError(f"There is no row {name!r}; there are {', '.join(row.name for row in self.rows)}.")
+        raise KeyError(f"There is no row {name!r}; there are {', '.join(self.called(row) for row in self.rows)}.")
 
     def __contains__(self, name: object) -> bool:
-        return any(row.name == name for row in self.rows)
+        return any(name in (row.name, self.called(row)) for row in self.rows)
+
+    def called(self, row: Row) -> str:
+        """What a row is called where it is printed."""
+        return self.usual if row.name == "standard" else row.name
 
     def __str__(self) -> str:
-        extra = {name: heading for name, heading in self.columns.items() if name in self.rows[0].values}
-        said = [self.usual if row.name == "standard" else row.name for row in self.rows]
-        wide = max(14, *(len(name) + 2 for name in said))
-        widths = {name: max(16, len(heading) + 2) for name, heading in extra.items()}
-        lines = [
-            f"{self.title}{'; mean and median with the safeguard' if self.relative else ''}",
-            f"{'':<{wide}}{'mean':>10}{'95 % interval':>20}{'median':>12}"
-            + "".join(f"{heading:>{widths[name]}}" for name, heading in extra.items())
-            + f"{'success':>10}{'95 % interval':>20}{self.failing:>13}{'worst':>12}  hyperparameters",
-        ]
-        lines += [
-            f"{name:<{wide}}{row.mean:>10.4g}{between(row.interval):>20}{row.median:>12.4g}"
-            + "".join(
-                f"{row.values[key]:>{width}.4g}" if key in row.values else " " * width for key, width in widths.items()
-            )
-            + f"{row.success:>10.1%}{percentages(row.success_interval):>20}{row.failures:>13}{row.worst:>12.3g}  "
-            f"{row.described or named(row.hyper)}"
-            for name, row in zip(said, self.rows, strict=True)
-        ]
+        columns, lines = self.printed, [self.lead]
+        wide = max(14, *(len(name) + 2 for name in columns[0][2]))
+        widths = [max(width, len(heading) + 2) for heading, width, _ in columns[1:-1]]
+        for cells in zip(*((heading, *texts) for heading, _, texts in columns), strict=True):
+            padded = (f"{cell:>{width}}" for cell, width in zip(cells[1:-1], widths, strict=True))
+            lines.append(f"{cells[0]:<{wide}}{''.join(padded)}  {cells[-1]}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from pacopt.report.notebook import comparison_html
+
+        return comparison_html(self)
+
+    @property
+    def lead(self) -> str:
+        """What is said before its rows."""
+        return f"{self.title}{'; mean and median with the safeguard' if self.relative else ''}"
+
+    @property
+    def printed(self) -> list[tuple[str, int, list[str]]]:
+        """What is printed, column by column: a heading, the least width, and a text for each row."""
+        rows = self.rows
+        extra = [name for name in self.columns if name in rows[0].values]
+        return [
+            ("", 0, [self.called(row) for row in rows]),
+            ("mean", 10, [f"{row.mean:.4g}" for row in rows]),
+            ("95 % interval", 20, [between(row.interval) for row in rows]),
+            ("median", 12, [f"{row.median:.4g}" for row in rows]),
+            *(
+                (self.columns[name], 16, [f"{row.values[name]:.4g}" if name in row.values else "" for row in rows])
+                for name in extra
+            ),
+            ("success", 10, [f"{row.success:.1%}" for row in rows]),
+            ("95 % interval", 20, [percentages(row.success_interval) for row in rows]),
+            (self.failing, 13, [f"{row.failures}" for row in rows]),
+            ("worst", 12, [f"{row.worst:.3g}" for row in rows]),
+            ("hyperparameters", 0, [row.described or named(row.hyper) for row in rows]),
+        ]
+
+    def to_dataframe(self) -> "DataFrame":
+        """One row for each row, in pandas: means, quantiles, successes, intervals, `measured_...` of claims, params."""
+        from pacopt.report.notebook import comparison_frame
+
+        return comparison_frame(self)
 
 
 def _with_baselines(table: LossTable) -> LossTable:
@@ -198,34 +231,6 @@ def _succeeded(table: LossTable, whole: LossTable, target_ratio: float) -> np.nd
 
 def _scaled(interval: tuple[float, float], scale: float) -> tuple[float, float]:
     return scale * interval[0], scale * interval[1]
-
-
-def between(interval: tuple[float, float], digits: int = 3) -> str:
-    """An interval in words, its ends rounded outwards.
-
-    >>> between((0.028049, 0.056299))
-    '0.028 to 0.0563'
-    """
-    return f"{down(interval[0], digits)} to {up(interval[1], digits)}"
-
-
-def percentages(interval: tuple[float, float]) -> str:
-    """An interval of probabilities in per cent, its ends rounded outwards.
-
-    >>> percentages((0.98345, 1.0))
-    '98.3 to 100 %'
-    """
-    return f"{between((100 * interval[0], 100 * interval[1]))} %"
-
-
-def times(factor: Factor) -> str:
-    """By how much a mean is smaller, in words, rounded outwards.
-
-    >>> times(Factor(10.6, 6.643, 13.911)), times(Factor(np.inf, 6.643, np.inf))
-    ('between 6.64 and 14 times', 'at least 6.64 times')
-    """
-    low = down(factor.low, 3)
-    return f"between {low} and {up(factor.high, 3)} times" if np.isfinite(factor.high) else f"at least {low} times"
 
 
 class Raw(NamedTuple):
@@ -248,7 +253,7 @@ class Raw(NamedTuple):
 
 
 def raw_runs(table: LossTable, candidate: int) -> Raw:
-    """The runs of one candidate, but for those that were given up before they were run."""
+    """The runs of one candidate, without those that racing skipped."""
     row = table.select(rows=[candidate]).leads
     run = slice(None) if row.missing is None else ~row.missing[0]
     ratios, reached = row.outcomes()[0, run], row.succeeded()[0, run] if row.start is None else row.reached()[0, run]

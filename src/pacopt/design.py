@@ -25,8 +25,8 @@ from pacopt.support.values import marked
 
 
 class Seeding(NamedTuple):
-    """From which seed the random numbers of runs, and the rows that lead their groups, are drawn; and how many runs
-    of each instance are averaged.
+    """The seed from which the random numbers of runs and the leading rows of groups are drawn, and the number of runs
+    of each instance that are averaged.
     """
 
     root: int
@@ -43,10 +43,9 @@ def default_t_grid() -> Grid:
 class Design:
     """Candidates and their weights, the t-grid, what success and the score are, the claims, and what it was made from.
 
-    `claims` are the statements to be made, of which the first is the objective: what is deployed has its best number
-    among the candidates that meet what is required. Without them the standard ones are made: risk, success and
-    quantile, and with a `truncation` the absolute loss. `quantile_level`, `shares` and `truncation` are short for
-    standard claims with these settings.
+    `claims` are the statements to be made. The first is the objective: among the candidates that meet what is required,
+    the one with its best number is deployed. By default these are risk, success and quantile, and with a `truncation`
+    the absolute loss; `quantile_level`, `shares` and `truncation` are short for these claims with other settings.
     """
 
     prior: DiscreteMeasure
@@ -109,7 +108,7 @@ class Design:
                 return claim
         known = ", ".join(claim.name for claim in self.claims)
         raise DesignError(
-            f"There is no claim {name!r} in the design.", f"It makes the claims {known}.", "", "Ask for one of them."
+            f"There is no claim {name!r} in the design.", f"Its claims are {known}.", "", "Use one of these."
         )
 
     def __contains__(self, name: object) -> bool:
@@ -119,7 +118,7 @@ class Design:
     def uniform(table: LossTable, **options: Any) -> "Design":
         """Equal weights on the candidates of a table, which must have been chosen without its instances.
 
-        Over baselines that stand in the table a gain is claimed, unless claims or shares are given.
+        A gain over the baselines of the table is claimed too, unless claims or shares are given.
         """
         return Design(DiscreteMeasure.uniform(table.candidates), **_over_baselines(table, options))
 
@@ -128,11 +127,11 @@ class Design:
         """Weights and t-grid from a table of the same candidates on the prior split, for `train` training instances.
 
         Half of the weight goes to the candidate with the smallest mean score, 45 % to a Gibbs measure of the prior
-        split (temperature 1/4, as if it had four times as many instances), 5 % are uniform, so that no weight vanishes.
-        Three values of t surround the one that would be best if the training instances were like the prior ones, and a
-        few others stand by with a tenth of the weight. None of this can make a certificate wrong, only loose:
+        split (temperature 1/4, as if it had four times as many instances), 5 % is spread evenly so that no weight is 0.
+        Three values of t surround the one that would be best if the training instances were like the prior ones; a few
+        others share a tenth of the weight. None of this can make a certificate wrong, only loose:
         `benchmarks/tightness.py` measures it. The design remembers the columns of that table, and `certify` refuses a
-        training table that has one of them.
+        training table that shares one of them.
         """
         draft = Design(DiscreteMeasure.uniform(prior_table.candidates), **_over_baselines(prior_table, options))
         z = draft.score.of(prior_table)
@@ -201,11 +200,11 @@ def _over_baselines(table: LossTable, options: dict[str, Any]) -> dict[str, Any]
 
 
 def check_target_ratio(target_ratio: Any) -> None:
-    """Refuse what is no part of a start at which a run has succeeded."""
+    """Refuse a target ratio outside of (0, 1]."""
     if not is_real(target_ratio) or not 0 < target_ratio <= 1:
         raise DesignError(
             f"target_ratio is {target_ratio!r}.",
-            "It lies above 0 and at most at 1.",
+            "It must be above 0 and at most 1.",
             "A run that ends above its start has not succeeded in any sense the theory covers.",
             "Use 1.0 for 'does not increase the loss'.",
         )
@@ -219,7 +218,7 @@ def _check_kinds(prior: Any, t_grid: Any, score: Any, claims: Any) -> None:
     )
     for name, value, kind, example in wanted:
         if not isinstance(value, kind):
-            raise DesignError(f"{name} is {value!r}.", f"Use {example}, for example.", "", "Correct it.")
+            raise DesignError(f"{name} is {value!r}.", "It has the wrong type.", "", f"Use {example}, for example.")
     if score is not None and type(score) not in SCORES.values():
         raise DesignError(
             f"The score is a {type(score).__name__}.",
@@ -230,20 +229,23 @@ def _check_kinds(prior: Any, t_grid: Any, score: Any, claims: Any) -> None:
     if score is not None and score.open:
         raise DesignError(
             f"The score is {score!r}.",
-            "It needs its number.",
+            "Its number is missing.",
             "What is averaged is fixed before training instances are seen; `learn` can take it from its prior split.",
             f"Use pacopt.{type(score).__name__}(8), for example.",
         )
     if t_grid is not None and not np.all(t_grid.points < 1):
         raise DesignError(
-            "A value of t is 1 or more.", "0 < t < 1.", "1 - t z must stay positive.", "Correct the grid."
+            "A value of t is 1 or more.",
+            "Each t lies between 0 and 1.",
+            "1 - t z must stay positive.",
+            "Correct the grid.",
         )
     if claims is not None and not (
         isinstance(claims, Sequence) and all(isinstance(claim, AbstractClaim) for claim in claims)
     ):
         raise DesignError(
             f"claims is {claims!r}.",
-            "It is a list of claims.",
+            "It must be a list of claims.",
             "",
             "Use [*pacopt.claims.standard_claims(), Mine()] and pacopt.claims.shared_out(...).",
         )
@@ -254,7 +256,7 @@ def _check_claims(claims: Sequence[AbstractClaim]) -> None:
     if not names or len(set(names)) < len(names):
         raise DesignError(
             f"The claims are {', '.join(names) or 'none'}.",
-            "A certificate makes at least one claim, and each goes by a name of its own.",
+            "A certificate makes at least one claim, and each needs its own name.",
             "",
             "Rename one of them.",
         )

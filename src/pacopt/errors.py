@@ -91,5 +91,19 @@ class ExportError(PacoptError):
 def suggest(name: str, known: Iterable[str]) -> str:
     """The known name nearest to a misspelt one, as the end of a sentence, or the list of all."""
     known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(map(repr, known)) or 'none'}."
+    near = nearest(name, known)
+    return f"known are {', '.join(map(repr, known)) or 'none'}." if near is None else f"did you mean {near!r}?"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a misspelt one is near to, in small or capital letters; None if there is none."""
+    folded = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return folded[near[0]] if near else None
+
+
+def suggest_file(name: str, others: Iterable[str]) -> str:
+    """The file that is near to a misspelt one, endings apart, as the end of a sentence, or those that there are."""
+    stems = {other.rpartition(".")[0] or other: other for other in sorted(others)}
+    near = nearest(name.rpartition(".")[0] or name, stems)
+    return f"there are {', '.join(map(repr, stems.values()))}." if near is None else f"did you mean {stems[near]!r}?"

@@ -1,4 +1,4 @@
-"""Instances: one row, one problem. Plain arrays with a common leading axis, and a fingerprint for each row."""
+"""Instances: one row, one problem. Plain arrays with the same leading axis, and a fingerprint for each row."""
 
 import hashlib
 import os
@@ -39,9 +39,9 @@ class Instances:
     >>> len(instances[[0, 2]])
     2
 
-    Rows that belong together (fits of one user, moments of one trajectory) are not independent draws. `groups` says
-    which do, by a number or a text for each row: then a draw is a group, and statements are about a row drawn at random
-    from a new group. `draws` are the random numbers of the rows, which `learn` fixes.
+    Rows that belong together (fits of one user, moments of one trajectory) are not independent draws. `groups` labels
+    them, with a number or a text for each row: then a draw is a group, and statements are about a random row of a new
+    group. `draws` are the random numbers of the rows, which `learn` fixes.
 
     For engines that are not JAX, instances may be files (`Instances.of_files`) or objects (`Instances.of_objects`).
     """
@@ -69,7 +69,7 @@ class Instances:
             raise InstancesError(
                 "No arrays were given.",
                 "At least one named array with a leading axis is needed.",
-                "Without it there is nothing in which one instance differs from another.",
+                "Without it, all instances would be the same.",
                 'Pass a mapping such as {"A": array, "b": array}.',
             )
         lengths = {name: len(array) for name, array in fields.items()}
@@ -77,7 +77,7 @@ class Instances:
             raise InstancesError(
                 f"The arrays have different leading axes: {', '.join(f'{k} has {v}' for k, v in lengths.items())}.",
                 "All arrays need the same leading axis: row j of each belongs to instance j.",
-                "Otherwise rows of different problems would be paired.",
+                "Otherwise the rows of different instances would be mixed up.",
                 "Move data shared by all instances onto the problem, or cut the arrays to the same length.",
             )
         object.__setattr__(self, "fields", MappingProxyType(dict(sorted(fields.items()))))
@@ -106,7 +106,7 @@ class Instances:
         if isinstance(index, np.ndarray) and (index.ndim != 1 or index.dtype.kind not in "iub"):
             raise InstancesError(
                 f"Instances were indexed with {rows!r}.",
-                "An index selects rows: a number, a slice, a list of numbers, a mask.",
+                "An index is a row number, a slice, a list of row numbers or a mask.",
                 "",
                 'For an array by its name use instances.fields["name"].',
             )
@@ -119,16 +119,16 @@ class Instances:
 
     @staticmethod
     def of_files(paths: Sequence[str | os.PathLike[str]], *, groups: Any = None) -> "Instances":
-        """Instances that are files: `instance["file"]` is a path. They are recognised by their bytes."""
+        """Instances that are files: `instance["file"]` is a path. They are told apart by their bytes."""
         files, content = files_and_contents(paths)
         return Instances({FILE: _read_only(files)}, groups, content=_read_only(content))
 
     @staticmethod
     def of_objects(objects: Sequence[Any], *, fingerprint: Callable[[Any], Any], groups: Any = None) -> "Instances":
-        """Instances that are objects of any kind, `instance["object"]`; they are recognised by what a function says.
+        """Instances that are objects of any kind, `instance["object"]`; the function `fingerprint` tells them apart.
 
-        It returns bytes, a text or a number for an object, equal ones exactly for equal objects. Objects are not stored
-        with a run.
+        It returns bytes, a text or a number for an object, the same for two objects only if they are equal. Objects are
+        not stored with a run.
 
         >>> models = Instances.of_objects([{"n": 3}, {"n": 4}], fingerprint=lambda model: model["n"])
         >>> models, models[1]["object"]
@@ -150,7 +150,7 @@ class Instances:
         return self.content is None or OBJECT not in self.fields
 
     def refuse_changed(self) -> None:
-        """Refuse files that are not what they were when these instances were made."""
+        """Refuse files that have changed since these instances were made."""
         if self.content is not None and FILE in self.fields:
             refuse_changed_files(self.fields[FILE], self.content)
 
@@ -166,7 +166,7 @@ class Instances:
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """The group of each row as a number, counted in the order in which they come."""
+        """The group of each row as a number, in order of first appearance."""
         if self.groups is None:
             return np.arange(len(self))
         _, first, code = np.unique(self.groups, return_index=True, return_inverse=True)
@@ -181,15 +181,15 @@ class Instances:
         return same
 
     def columns(self, replicates: int = 1) -> Columns | None:
-        """How the runs of these rows, each with so many replicates, make up columns; None if each run is one."""
+        """How the runs of these rows, with their replicates, form columns; None if each run is a column."""
         if self.groups is None and replicates == 1:
             return None
         codes = self.codes
         if np.any(np.diff(codes) < 0) or np.any(np.diff(codes) > 1):
             raise InstancesError(
-                "The rows of a group do not stand side by side.",
-                "The rows of each group follow each other.",
-                "They are one column of a table.",
+                "The rows of a group are not next to each other.",
+                "The rows of each group must be consecutive.",
+                "They form one column of a table.",
                 "Use pacopt.split, which sorts them, or sort the rows by their groups.",
             )
         lots = np.zeros(len(self)) if self.groups is None else self._lots()
@@ -220,7 +220,7 @@ class Instances:
             if ours != theirs:
                 raise InstancesError(
                     f"Instances with fields {theirs} cannot follow instances with fields {ours}.",
-                    "Parts to be concatenated need the same names and the same shapes behind the leading axis.",
+                    "Parts need the same names and the same shapes after the leading axis.",
                     "Otherwise they are instances of different problems.",
                     "Rename or reshape the arrays first.",
                 )
@@ -236,9 +236,9 @@ class Instances:
         """Write the arrays as npz, without pickle."""
         if not self.storable:
             raise InstancesError(
-                "Objects were to be stored.",
-                "Arrays and the names of files can be.",
-                "Anything else could only be stored as pickled objects, which loading would execute.",
+                "These instances are objects, which cannot be stored.",
+                "Only arrays and file names can be.",
+                "Objects would have to be pickled, and loading a pickle runs code.",
                 "Save a run with instances=False, and pass the objects to verify(..., instances=...).",
             )
         others = {GROUPS: self.groups, CONTENT: self.content}
@@ -248,12 +248,12 @@ class Instances:
     def load(path: str | os.PathLike[str], *, groups: str | None = None) -> "Instances":
         """Instances from an npz file, as written by `save` or by `numpy.savez`.
 
-        `groups` names the array that says which rows belong together; it is no field of the instances then.
+        `groups` names the array of group labels, which is then not a field of the instances.
         """
         arrays = load_npz(path)
         if groups is not None and groups not in arrays:
             raise InstancesError(
-                f"{os.fspath(path)} has no array {groups!r} that could tell groups.",
+                f"{os.fspath(path)} has no array {groups!r} to group by.",
                 f"It has {', '.join(sorted(arrays))}.",
                 "",
                 f"For {groups!r}: {suggest(groups, arrays)}",
@@ -266,9 +266,9 @@ class Instances:
     def fingerprints(self) -> np.ndarray:
         """One content hash for each row, as hexadecimal bytes.
 
-        Rows have the same fingerprint exactly if they hold the same numbers under the same names and shapes: the
-        order of rows and fields, the memory layout, the byte order and the width of the number type do not enter. For
-        files it is their bytes that count, for objects what the user's function says.
+        Rows have the same fingerprint exactly if they hold the same numbers under the same names and shapes. The
+        order of rows and fields, the memory layout, the byte order and the width of the number type do not matter. For
+        files, their bytes count; for objects, what the user's function returns.
         """
         if self.content is not None:
             return self.content

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pacopt.certificate import Certificate
-from pacopt.comparison import CURVES, Comparison, Curves, Raw, raw_runs
+from pacopt.comparison import Comparison, Curves, Raw, raw_runs
 from pacopt.decisions import Decisions
 from pacopt.draws import seed_of
 from pacopt.engines.base import AbstractEngine
@@ -21,15 +21,25 @@ from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.monitoring.monitor import Monitor
 from pacopt.provenance import Origin
+from pacopt.report.notebook import learned_frame, learned_html
 from pacopt.runs.files import checked_path, read_json, write_json
-from pacopt.runs.saving import beside, read_files, with_table, write_with_report, writers
-from pacopt.stages.receiving import received
+from pacopt.runs.saving import (
+    beside,
+    curves_restored,
+    curves_stored,
+    read_files,
+    with_table,
+    write_with_report,
+    writers,
+)
+from pacopt.stages.receiving import candidate_of, received
 from pacopt.stages.remarks import remarks_on
 from pacopt.support.arrays import load_npz, save_npz
 from pacopt.support.numbers import is_whole
-from pacopt.support.values import same_hyper
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from pacopt.exporting.to_optax import Transformation
     from pacopt.exporting.to_scipy import Method
 
@@ -40,9 +50,9 @@ class Learned:
 
     `table` is the loss table of the training split, `test` that of the rows of the comparison on the test split (None
     if the test split is empty), `curves` the losses on the way there, where the engine sees them. `engine` runs the
-    algorithm, and is None after loading
-    where the code could not be found (`missing` says which). `train` are the training instances, kept to recompute
-    cells of the table. `decisions` are what the algorithm decided over the steps of its test runs, where it says so.
+    algorithm, and is None after loading where the code could not be found (`missing` says which). `train` are the
+    training instances, kept to recompute cells of the table. `decisions` are what the algorithm decided over the steps
+    of its test runs, where it says so.
     """
 
     certificate: Certificate
@@ -72,7 +82,7 @@ class Learned:
 
     @property
     def comparison(self) -> Comparison | None:
-        """Learned, standard and prior median on the test split; None if it is empty."""
+        """What was learned, the textbook and the prior median on the test split; None if it is empty."""
         if self.test is None:
             return None
         return Comparison.of(self.test, self.test.origin.rows, self.certificate.design)
@@ -80,22 +90,30 @@ class Learned:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings: values at the edge of their domain, runs that ended above their start, a better textbook."""
-        return remarks_on(self.hyper, self.origin, self.curves, self.comparison, self._raw)
+        job = "job" in self.provenance
+        return remarks_on(self.hyper, self.origin, self.curves, self.comparison, self._raw, job=job)
 
     @property
     def _raw(self) -> tuple[Raw, Raw | None]:
-        """How the deployed candidate, and the textbook's if it is one, did on the training instances."""
+        """How the deployed candidate, and the textbook's if it is a candidate, did on the training instances."""
         deployed, textbook = self.certificate.deployed.index, self.origin.textbook
         return raw_runs(self.table, deployed), None if textbook is None else raw_runs(self.table, textbook)
 
     def __repr__(self) -> str:
         return f"Learned({self.certificate.deployed.hyper}, {self.certificate!r})"
 
+    def _repr_html_(self) -> str:
+        return learned_html(self)
+
+    def to_dataframe(self) -> "DataFrame":
+        """One row for each candidate, in pandas: `certified_...`, `train_...`, weights and `params_...`."""
+        return learned_frame(self)
+
     def sample(self, *, seed: int | None = None) -> dict[str, Any]:
-        """Hyperparameters drawn from the posterior: draw anew for each instance, `solve(instance, sample())`."""
+        """Hyperparameters drawn from the posterior, afresh for each instance: `solve(instance, sample())`."""
         if seed is not None and not is_whole(seed):
             raise CandidatesError(
-                f"seed is {seed!r}.", "A seed is a whole number, not negative.", "", "Leave it out for a new draw."
+                f"seed is {seed!r}.", "A seed is a whole number, not negative.", "", "Leave it out for a random one."
             )
         weights = self.posterior.weights
         index = np.random.default_rng(seed).choice(len(weights), p=weights / weights.sum())
@@ -107,18 +125,18 @@ class Learned:
         if self.engine is None:
             raise StorageError(
                 f"{self.missing}.",
-                "To solve an instance, the problem and the algorithm themselves are needed.",
-                "A certificate speaks of the code that it was made with and of no other.",
+                "Solving an instance needs the code of the problem and the algorithm.",
+                "A certificate holds for the code that it was made with, and no other.",
                 "Import them before loading, or pass them: Learned.load(directory, problem=..., algorithm=...), or "
                 "engine=....",
             )
         return self.engine
 
     def as_optax(self) -> "Transformation":
-        """A gradient transformation for optax; its `__doc__` says what of the certificate holds there.
+        """A gradient transformation for optax; its `__doc__` says how much of the certificate still holds.
 
-        Parameters are always the point at which the next gradient is wanted. For most algorithms that is the current
-        point; `read(state, params)` is the one that the certificate speaks of. There is no safeguard.
+        Parameters are always the point at which the next gradient is needed, for most algorithms the current point.
+        The certificate is about `read(state, params)`. There is no safeguard.
         """
         from pacopt.exporting.rule import rule_of
         from pacopt.exporting.to_optax import transformation_of
@@ -128,7 +146,7 @@ class Learned:
     def as_scipy_method(self) -> "Method":
         """A method for `scipy.optimize.minimize(fun, x0, jac=..., method=...)`, with the safeguard.
 
-        It makes as many steps as are certified; its `__doc__` says what of the certificate holds there.
+        It takes the certified number of steps; its `__doc__` says how much of the certificate still holds.
         """
         from pacopt.exporting.rule import rule_of
         from pacopt.exporting.to_scipy import Method
@@ -159,19 +177,19 @@ class Learned:
         occurrence: int = 0,
         monitor: Monitor | None = None,
     ) -> Solution:
-        """Run the deployed algorithm on one instance, with the safeguard that the certificate speaks of.
+        """Run the deployed algorithm on one instance, with the safeguard of the certificate.
 
-        The point where the run ended is returned if its loss is finite and at most that of the start, else the start.
-        `hyper` may be any of the candidates, as drawn by `sample` or picked from the frontier. A random algorithm gets
-        a seed that no training run had, derived from the instance: to run the very same instance again with another
-        one, count its `occurrence`. A `monitor` is told how it went; it watches the deployed hyperparameters.
+        It returns the end of the run if its loss is finite and at most that of the start, else the start. `hyper` may
+        be any of the candidates, as drawn by `sample` or picked from the frontier. A random algorithm gets a seed that
+        no training run had, derived from the instance; to run the same instance again with another seed, count its
+        `occurrence`. A `monitor` is told how the run went; it watches the deployed hyperparameters.
         """
         engine = self.running
-        chosen = self.hyper if hyper is None else self._candidate(hyper)
+        chosen = self.hyper if hyper is None else candidate_of(self.table, hyper)
         checked, row = received(instance, self.origin.fields)
         if not is_whole(occurrence):
             raise InstancesError(
-                f"occurrence is {occurrence!r}.", "It counts runs of one instance from 0 on.", "", "Leave it out."
+                f"occurrence is {occurrence!r}.", "It counts the runs of one instance from 0.", "", "Leave it out."
             )
         seeding = self.certificate.design.seeding
         root = 0 if seeding is None else seeding.root
@@ -188,14 +206,14 @@ class Learned:
         return solution
 
     def save(self, directory: str | os.PathLike[str], *, instances: bool = True) -> Path:
-        """Write a run: certificate, tables, provenance; whole or not at all, never over an existing one.
+        """Write a run: certificate, tables, provenance; all or nothing, and never over an existing one.
 
         The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False` or
-        they are objects; of files the names are stored.
-        Then `report.html` is drawn from it, a view that can be drawn again at any time (`pacopt report`).
+        they are objects; for files, their names are stored. Then `report.html` is drawn, which can be drawn again at
+        any time (`pacopt report`).
 
-        Only the stored certificate knows of others beside it that were made with some of the same instances: here
-        `certificate.earlier` stays what it was. Load the run, or call `beside(directory)`, for the one that is stored.
+        Only the stored certificate counts others beside it that were made with some of the same instances: here,
+        `certificate.earlier` does not change. To get the stored one, load the run or call `beside(directory)`.
         """
         code, arrays = ({}, {}) if self.engine is None else self.engine.stored()
         here = self.beside(directory)
@@ -207,7 +225,7 @@ class Learned:
         if self.test is not None:
             files["test.npz"] = self.test.save
         if self.curves is not None:
-            curves = {name: getattr(self.curves, name) for name in CURVES} | {"names": np.array(self.curves.names)}
+            curves = curves_stored(self.curves)
             files["curves.npz"] = lambda path: save_npz(path, curves)
         if self.decisions is not None:
             decisions = self.decisions.stored()
@@ -230,23 +248,11 @@ class Learned:
     ) -> "Learned":
         """A run written by `save`; an altered or truncated file is an error. `pacopt.verify` checks the numbers.
 
-        To solve instances, the problem and the algorithm are taken from the modules imported already, if their code is
-        what it was, or as they are given here.
+        To solve instances, the problem and the algorithm are taken from imported modules, if their code has not
+        changed, or from these arguments.
         """
         with read_files(directory) as files:
             return _read(directory, files, Given(problem, algorithm, engine))
-
-    def _candidate(self, hyper: Any) -> dict[str, Any]:
-        wanted = hyper if isinstance(hyper, Mapping) else {}
-        for candidate in map(self.table.hyper, range(self.table.shape[0])):
-            if same_hyper(candidate, wanted):
-                return candidate
-        raise CandidatesError(
-            f"{hyper!r} is none of the {self.table.shape[0]} candidates.",
-            "Hyperparameters to solve with come from the certificate, from sample() or from the frontier.",
-            "The certificate covers the candidates of its design and nothing between them.",
-            "Leave `hyper` out for the deployed ones.",
-        )
 
 
 def load_run(directory: str | os.PathLike[str]) -> Learned | Certificate:
@@ -257,11 +263,11 @@ def load_run(directory: str | os.PathLike[str]) -> Learned | Certificate:
 
 
 def _read(directory: str | os.PathLike[str], files: Mapping[str, Path], given: Given) -> Learned:
-    """The value of checked files; whatever is wrong inside of them raises something."""
+    """The value of checked files; an error if anything inside them is wrong."""
     if "provenance.json" not in files:
         raise StorageError(
-            "The run holds the certificate of a table, and no algorithm.",
-            "What `learn` returned and saved can be loaded so.",
+            "The run holds the certificate of a table, without an algorithm.",
+            "Learned.load reads what `learn` returned and `save` wrote.",
             "",
             "Use pacopt.Certificate.load(directory).",
         )
@@ -278,19 +284,13 @@ def _read(directory: str | os.PathLike[str], files: Mapping[str, Path], given: G
         certificate=certificate,
         table=table,
         test=test,
-        curves=_curves(load_npz(files["curves.npz"]), test) if test and "curves.npz" in files else None,
+        curves=curves_restored(load_npz(files["curves.npz"]), test) if test and "curves.npz" in files else None,
         engine=engine,
         train=_drawn(Instances.load(files["instances.npz"]), certificate) if "instances.npz" in files else None,
         provenance=provenance,
         missing=missing,
         decisions=Decisions.restored(load_npz(files["decisions.npz"])) if "decisions.npz" in files else None,
     )
-
-
-def _curves(arrays: Mapping[str, Any], test: LossTable) -> Curves:
-    """Stored curves; those of earlier versions have no names, and are those of the rows."""
-    names = tuple(arrays["names"].tolist()) if "names" in arrays else test.origin.rows
-    return Curves(names, **{name: arrays[name] for name in CURVES})
 
 
 def _drawn(train: Instances, certificate: Certificate) -> Instances:

@@ -58,7 +58,7 @@ def learn(
     executor: Any = None,
     progress: StageProgress | bool | None = True,
 ) -> Learned:
-    """Hyperparameters for this stream of problems, with a certificate for the next instance.
+    """Hyperparameters for problems like these, with a certificate for the next instance.
 
     `learn(problem, algorithm, split, steps=50)` runs an algorithm that JAX can trace; `learn(engine, split)` runs any
     other engine.
@@ -67,29 +67,29 @@ def learn(
     `prior` is given) and fixed; all of them run on `split.train`, from which posterior and certificate follow;
     `split.test` is only used to compare the result with the textbook's hyperparameters and with the median candidate.
 
-    `min_success` is the success probability to be certified, success being a run that ends at or below `target_ratio`
-    times its start, or what the predicate `success` says. The search looks for it, so learning again with another value
+    `min_success` is the success probability to certify. A run succeeds if it ends at or below `target_ratio` times its
+    start, or if the predicate `success` says so. The search aims at this level, so learning again with another value
     is another design, and keeping the better of two certificates on the same training instances voids it. `curvature` =
-    (mu, L) gives the textbook's hyperparameters, which are always candidates, and the search reaches at least to them;
-    it is estimated on the prior split if it is not given. One that is given must not come from training instances: the
-    ledger says that it is declared. `truncation` declares what a bound on the absolute loss needs. `claims` are made
-    beside the standard ones, which then have smaller shares of the failure probability. `score` is what is averaged:
-    the ratio of final to initial loss unless it is `Rate()`, `Digits()` or `Effort(...)`. A gain is claimed over the
-    `baseline`: the textbook where there is one, hyperparameters, a `Baseline`, or several of these by name; None for no
-    gain. With a `budget`, parts of the start loss to be reached (or {"solved": 0.99}), it is claimed how many instances
-    reach them within how many steps. `objective` is the name of the claim whose number is made as good as possible.
-    With `racing`, hopeless candidates are given up early. Of an algorithm that draws random numbers, `replicates` runs
-    of each instance are averaged; statements are then about a run with a fresh seed. Everything is determined by
-    `seed`. In the directory `checkpoint` finished work is kept: the same call, made again after an interruption, goes
-    on where it stopped. With an `executor`, the client of a Dask cluster, its workers make the same tables. On
-    a terminal and in a notebook a bar shows how far it is, unless `progress` is False; a function in its place is
-    called with the name of a stage and its numbers of finished and of all runs.
+    (mu, L) gives the textbook's hyperparameters, which are always candidates and always within reach of the search; if
+    it is left out, it is estimated on the prior split. If you give it, it must not come from training instances: the
+    ledger lists it as declared. `truncation` declares what a bound on the absolute loss needs. `claims` are added to
+    the standard ones, which then get smaller shares of the failure probability. `score` is what is averaged: the ratio
+    of final to initial loss, or `Rate()`, `Digits()` or `Effort(...)`. A gain is claimed over the `baseline`: the
+    textbook where there is one, hyperparameters, a `Baseline`, or several of these by name; None for no gain. With a
+    `budget`, parts of the start loss to reach (or {"solved": 0.99}), the certificate says how many instances reach them
+    within how many steps. `objective` names the claim whose number is made as good as possible. With `racing`, hopeless
+    candidates are dropped early. For an algorithm that draws random numbers, `replicates` runs of each instance are
+    averaged, and statements are about a run with a fresh seed. `seed` determines everything. Finished work is kept in
+    the directory `checkpoint`: after an interruption, the same call continues where it stopped. With an `executor`,
+    the client of a Dask cluster, its workers make the same tables. On a terminal and in a notebook a bar shows the
+    progress, unless `progress` is False; a function in its place is called with the name of a stage, the number of
+    finished runs and the number of all runs.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)
     >>> parts = split(law.sample(300, seed=1), prior=50, train=200, test=50, seed=2)
     >>> learned = learn(law.problem, HeavyBall(), parts, steps=20)
-    >>> learned.certificate.deployed.risk < 1, learned.comparison["learned"].mean < learned.comparison["standard"].mean
+    >>> learned.certificate.deployed.risk < 1, learned.comparison["learned"].mean < learned.comparison["textbook"].mean
     (True, True)
     """
     check_request(confidence, min_success)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -26,7 +26,11 @@ from pacopt.support.cells import (
     refuse_other_verdicts,
 )
 from pacopt.support.stored_table import load_table, save_table
+from pacopt.support.table_views import table_frame, table_html
 from pacopt.support.values import value_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +38,15 @@ class LossTable:
     """Final losses of M candidates on N instances, beside the loss at each instance's start, if there is one.
 
     A loss that is not finite means that the run failed. `success` is the user's own verdict on each run, if there is
-    one. `missing` marks cells that were not evaluated; they count as failed and hold NaN. `fingerprints` tell the
+    one. `missing` marks cells that were not evaluated; they count as failed and hold NaN. `fingerprints` identify the
     instances of the runs, where they are known. A candidate has a number, a text, a boolean or an array for each
-    hyperparameter. `baselines` are losses of other algorithms on the same runs, by name; infinite for one that failed.
-    `times` are the first steps (or seconds) at which runs were at or below parts of their start, by these parts;
-    infinite for never.
+    hyperparameter. `baselines` are losses of other algorithms on the same runs, by name; infinite for a failed run.
+    `times` holds, for each part of the start loss, the first step (or second) at which each run reached it; infinite
+    for never.
 
-    Where several runs belong to one draw (replicates of one instance, rows of one group), `columns` says so: then the
-    losses are those of runs, side by side, and N is the number of columns. `safeguarded` is averaged over the runs
-    of a column; `ratios`, `outcomes`, `reached` and `succeeded` are those of the run that leads it.
+    Where several runs belong to one draw (replicates of one instance, rows of one group), `columns` says which: then
+    the losses are those of runs, side by side, and N is the number of columns. `safeguarded` is averaged over the runs
+    of a column; `ratios`, `outcomes`, `reached` and `succeeded` are those of its leading run.
 
     >>> table = LossTable(losses=[[1.0, 0.5], [np.inf, 3.0]], start=[2.0, 2.0])
     >>> table.shape
@@ -69,7 +73,7 @@ class LossTable:
         if losses.ndim != 2 or 0 in losses.shape:
             raise TableError(
                 f"losses has shape {losses.shape}.",
-                "A table has at least one row (candidate) and one column (instance).",
+                "A table needs at least one row (candidate) and one column (instance).",
                 "There is nothing to learn from an empty one.",
                 "Pass an array of shape [candidates, instances].",
             )
@@ -77,7 +81,7 @@ class LossTable:
         if start is not None and start.shape != losses.shape[1:]:
             raise TableError(
                 f"start has shape {start.shape}, losses has shape {losses.shape}.",
-                f"start holds one loss for each instance: shape {losses.shape[1:]}.",
+                f"start needs one loss for each instance: shape {losses.shape[1:]}.",
                 "Final losses are compared with the start of the same instance.",
                 "Check that losses has candidates as rows and instances as columns.",
             )
@@ -119,6 +123,9 @@ class LossTable:
         rows, columns = self.shape
         return f"LossTable({rows} candidates of {', '.join(self.candidates)} x {columns} instances)"
 
+    def _repr_html_(self) -> str:
+        return table_html(self)
+
     @property
     def origin(self) -> Origin:
         """Where the table comes from, as far as its provenance tells."""
@@ -132,7 +139,7 @@ class LossTable:
 
     @cached_property
     def leads(self) -> "LossTable":
-        """The table of the runs that speak for their columns; this very table where each run is a column."""
+        """The table of the leading runs of the columns; the table itself where each run is a column."""
         if self.columns is None:
             return self
         runs = self.columns.lead
@@ -152,7 +159,7 @@ class LossTable:
         return values if self.columns is None else self.columns.averaged(values)
 
     def select(self, *, rows: Any = slice(None), columns: Any = slice(None)) -> "LossTable":
-        """The table of some candidates or instances, given by a slice, numbers or a mask; provenance stays behind."""
+        """The table of some candidates or instances, given by a slice, numbers or a mask; without its provenance."""
         kept = None
         if self.columns is not None:
             kept, columns = self.columns.at(np.arange(len(self.columns))[columns])
@@ -173,13 +180,13 @@ class LossTable:
         )
 
     def grouped(self, groups: Any, *, seed: int = 0) -> "LossTable":
-        """This table with its columns put into groups, by a number or a text for each; rows of a group side by side.
+        """This table with its columns in groups, labelled by a number or a text; those of a group are consecutive.
 
-        A column is a group then: what is averaged is averaged over it, and what is counted is counted on one of its
-        runs, drawn by the seed, which is to be fixed before the losses are looked at.
+        Each group is then one column: averages are taken over it, and counts use one of its runs, drawn by the seed.
+        Fix the seed before looking at the losses.
         """
         if self.columns is not None:
-            raise TableError("The table has groups already.", "", "", "Group the table that it was made from.")
+            raise TableError("The table already has groups.", "", "", "Group the table that it was made from.")
         return replace(self, columns=grouped_columns(groups, self.losses.shape[1], seed))
 
     def hyper(self, candidate: int) -> dict[str, Any]:
@@ -188,7 +195,7 @@ class LossTable:
 
     @property
     def starts(self) -> Float[np.ndarray, " instance"]:
-        """The losses at the start; a table without them is refused."""
+        """The losses at the start; an error if the table has none."""
         if self.start is None:
             raise TableError(
                 "The table has no start losses.",
@@ -204,7 +211,7 @@ class LossTable:
         if not 0.0 < target_ratio <= 1.0:
             raise TableError(
                 f"target_ratio is {target_ratio}.",
-                "It lies above 0 and at most at 1.",
+                "It must be above 0 and at most 1.",
                 "A run that ends above its start has not succeeded in any sense the theory covers.",
                 "Use 1.0 for 'does not increase the loss', 0.1 for 'reduces it tenfold'.",
             )
@@ -244,14 +251,14 @@ class LossTable:
         return np.where(np.isfinite(losses), losses, np.inf)
 
     def time_to(self, target: float | str, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
-        """When a target was first met: a part of the start, or, by a word, what a loss without a start counts to."""
+        """When a target was first met: a part of the start loss, or a word if the losses are times themselves."""
         if isinstance(target, str):
             if self.start is not None:
                 raise TableError(
                     f"The target is {target!r}, and the table has start losses.",
                     "A word stands for a table whose losses are times: steps, iterations, seconds.",
                     "",
-                    "Give a part of the start loss, 0.001 say.",
+                    "Give a part of the start loss, such as 0.001.",
                 )
             refuse_other_verdicts(self.losses, self.success)
             return self.outcomes(rows)
@@ -266,8 +273,12 @@ class LossTable:
         return self.leads.times[target][rows]
 
     def safeguarded(self, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
-        """z = min(l / l0, 1): the relative loss if the start is returned unless the run ended at or below it."""
+        """z = min(l / l0, 1): the relative loss, falling back to the start if the loss did not decrease."""
         return self.averaged(np.minimum(self.run_ratios(rows), 1.0))
+
+    def to_dataframe(self) -> "DataFrame":
+        """One row for each run, in pandas: candidate, instance, hyperparameters (`params_...`), losses, success."""
+        return table_frame(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table as npz, without pickle."""
@@ -282,7 +293,7 @@ class LossTable:
 
 
 def _unless_missing(times: dict[float, np.ndarray], missing: np.ndarray | None) -> dict[float, np.ndarray]:
-    """Times of runs; a cell that was not evaluated meets nothing."""
+    """Times of runs; a cell that was not evaluated never reaches a target."""
     if missing is None:
         return times
     return {target: frozen(np.where(missing, np.inf, each)) for target, each in times.items()}

@@ -15,26 +15,26 @@ from pacopt.support.repeats import sharing_by_chance
 from pacopt.support.sizes import sizes_of
 from pacopt.support.source_rows import checked_rows
 
-#: How improbable it has to be that separate draws share so many rows, without known source rows and with them.
+#: Below this probability, shared rows are no coincidence of separate draws: without known source rows, and with them.
 CHANCE = (1e-3, 1e-6)
 
 
 @dataclass(frozen=True)
 class Split:
-    """Three parts of the data: `prior` to choose the candidates, `train` to certify, `test` to look at the result.
+    """Three parts of the data: `prior` to choose the candidates, `train` to certify, `test` to check the result.
 
     Equal rows are either copies of one draw or separate draws (a distribution with atoms), and only you know which.
-    Rows that are equal in two parts, or twice among the training instances, are refused, whoever made the parts. Remove
-    copies of one draw; if the rows are separate draws, keep all of them and declare it with `allow_duplicates=True`.
-    Removing separate draws biases the sample and voids the certificate.
+    A row that appears in two parts, or twice among the training instances, is refused. Remove copies of one draw; if
+    the rows are separate draws, keep all of them and declare it with `allow_duplicates=True`. Removing separate draws
+    biases the sample and voids the certificate.
 
-    `rows` says for each part which rows of your source its instances are; `split` records it. A source row is one
-    draw, so it may not stand in two parts, nor twice in `train`, even with `allow_duplicates`. Without `rows`, two
-    parts with the same content are taken for one part used twice, and in any case two parts that share more rows than
-    separate draws would. If you replace a part, give its rows too, or `rows=None`.
+    `rows` lists, for each part, which rows of your source its instances are; `split` records it. A source row is one
+    draw, so it may not appear in two parts, nor twice in `train`, even with `allow_duplicates`. Without `rows`, two
+    parts with the same content count as one part used twice, and so do, in any case, two parts that share more rows
+    than separate draws would. If you replace a part, give its rows too, or `rows=None`.
 
-    Where instances have groups, a draw is a group: a group stands in one part, its rows side by side, and equal rows in
-    one group are allowed.
+    Where instances have groups, a draw is a group: a group belongs to one part, its rows are consecutive, and equal
+    rows within a group are allowed.
     """
 
     prior: Instances
@@ -44,7 +44,7 @@ class Split:
     rows: Mapping[str, np.ndarray] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse parts of different kinds, and draws that stand in two parts."""
+        """Refuse parts of different kinds, and draws that appear in two parts."""
         parts = _parts(self)
         for name, part in parts.items():
             _refuse_no_instances(name, part)
@@ -53,8 +53,8 @@ class Split:
             if kind != kinds["train"]:
                 raise SplitError(
                     f"The {name} split has {kind}, and the train split has {kinds['train']}.",
-                    "All parts have the same fields, of the same shapes and number types.",
-                    "They are draws from one distribution, and copies are found by comparing them.",
+                    "All parts need the same fields, with the same shapes and number types.",
+                    "They must come from one distribution, and copies are found by comparing rows.",
                     "Make the parts with pacopt.split from one set of instances.",
                 )
         if not isinstance(self.allow_duplicates, bool | np.bool_):
@@ -104,7 +104,7 @@ def _kinds(part: Instances) -> dict[str, str]:
 
 
 def refuse_repeats(parts: Split, view: Callable[[Instances], Instances]) -> None:
-    """Refuse rows that are the same instance once they are looked at in a certain way."""
+    """Refuse rows that are the same instance when seen through a view: in lower precision, say."""
     named = _parts(parts)
     seen = {name: view(part) for name, part in named.items() if len(part)}
     if all(part is named[name] for name, part in seen.items()):
@@ -127,10 +127,10 @@ def split(
     seed: int = 0,
     allow_duplicates: bool = False,
 ) -> Split:
-    """A random split with these numbers of instances, or of groups, in each part; what is left over is left out.
+    """A random split with these numbers of instances, or of groups, in each part; the rest is not used.
 
-    Sizes of prior and test that are not given are those that `pacopt plan` recommends, and train gets the rest. Equal
-    rows are refused, as copies of one draw must be removed and separate draws must not; `Split` says more.
+    If you leave out the sizes of prior and test, they are those that `pacopt plan` recommends, and train gets the rest.
+    Equal rows are refused: copies of one draw must be removed, separate draws must not. `Split` says more.
 
     >>> parts = split(Instances({"b": np.arange(10.0)}), prior=2, train=5, test=3, seed=0)
     >>> len(parts.prior), len(parts.train), len(parts.test)
@@ -142,7 +142,7 @@ def split(
         raise SplitError(
             f"seed={seed!r} was given.",
             "A seed is a whole number, not negative.",
-            "A split that cannot be repeated cannot be checked.",
+            "Without one, the split could not be reproduced and checked.",
             "Use seed=0.",
         )
     for name, size in sizes.items():
@@ -151,16 +151,16 @@ def split(
             raise SplitError(
                 f"{name}={size!r} was asked for.",
                 f"The size of a part is a whole number, at least {least} for {name}.",
-                "A certificate speaks from the training instances." if least else "",
-                "Give sizes as counts of instances, not as fractions.",
+                "A certificate rests on the training instances." if least else "",
+                "Give sizes as numbers of instances, not as fractions.",
             )
     count, what = instances.count, "instances" if instances.groups is None else "groups"
     if instances.groups is not None and count < 2:
         raise SplitError(
             f"All {len(instances)} rows belong to {count} group.",
-            "There are several groups, each of them a draw of its own.",
-            "One group is one draw, and nothing can be certified from one.",
-            "Check the groups, or leave them out if each row is a draw of its own.",
+            "At least two groups are needed.",
+            "A group is one draw, and nothing can be certified from a single draw.",
+            "Check the groups, or leave them out if each row is a separate draw.",
         )
     if sum(sizes.values()) > count:
         raise SplitError(
@@ -176,7 +176,7 @@ def split(
 
 
 def _rows_of(instances: Instances, chosen: np.ndarray) -> np.ndarray:
-    """The rows of these draws, those of a group side by side."""
+    """The rows of these draws, those of a group next to each other."""
     if instances.groups is None:
         return chosen
     place = np.full(instances.count, -1)
@@ -194,26 +194,27 @@ def _check_groups(parts: Mapping[str, Instances]) -> None:
         return
     if len(grouped) < len(parts):
         raise SplitError(
-            f"Of the parts, {', '.join(grouped)} has groups, and the others have none.",
-            "All parts have groups, or none.",
-            "N is the number of groups, and rows of one group are not independent draws.",
+            f"Only {' and '.join(grouped)} has groups.",
+            "Either all parts have groups, or none has.",
+            "N is the number of groups: rows of one group are not independent draws.",
             "Make the parts with pacopt.split from instances with groups.",
         )
     for (one, left), (other, right) in combinations(parts.items(), 2):
         common = np.intersect1d(left.groups, right.groups)  # type: ignore[arg-type]
         if len(common):
+            more = f", and so are {len(common) - 1} more" if len(common) > 1 else ""
             raise SplitError(
-                f"The group {common[0].item()!r} is in {one} and in {other}, and {len(common) - 1} more groups are.",
-                "A group is one draw and stands in one part.",
-                "Otherwise candidates are chosen on draws that certify them, and the certificate is void.",
+                f"The group {common[0].item()!r} is in both {one} and {other}{more}.",
+                "A group is one draw and belongs to one part.",
+                "Otherwise candidates are chosen on the draws that certify them, and the certificate is void.",
                 "Make the parts with pacopt.split, which keeps groups together.",
             )
     for name, part in parts.items():
         if len(part) and np.any((steps := np.diff(part.codes)) < 0) | np.any(steps > 1):
             raise SplitError(
-                f"The rows of a group do not stand side by side in {name}.",
-                "The rows of each group follow each other.",
-                "They are one column of a table.",
+                f"The rows of a group are not next to each other in {name}.",
+                "The rows of each group must be consecutive.",
+                "They form one column of a table.",
                 "Make the parts with pacopt.split, which sorts them.",
             )
 
@@ -224,7 +225,7 @@ def _refuse_no_instances(name: str, value: object) -> None:
             f"{name} is a {type(value).__name__}.",
             "Instances are needed.",
             "",
-            "Make it one: pacopt.Instances(arrays).",
+            "Wrap the arrays: pacopt.Instances(arrays).",
         )
 
 
@@ -243,7 +244,7 @@ def _refuse_equal_parts(parts: Mapping[str, Instances], *, traced: bool, sense: 
             many = f"the same {len(left)} rows" if same or common.all() else f"{int(common.sum())} of the same rows"
             raise SplitError(
                 f"The {one} split and the {other} split hold {many}{sense}.",
-                "Each part has draws of its own.",
+                "Each part needs draws of its own.",
                 "allow_duplicates=True is about separate draws that are equal. One part used twice chooses the "
                 "candidates that it certifies, which voids the certificate, or tests what was chosen on it. Separate "
                 "draws are equal within a part as often as between parts.",
@@ -258,7 +259,7 @@ def _refuse_equal_parts(parts: Mapping[str, Instances], *, traced: bool, sense: 
 
 
 def _refuse_overlap(parts: Mapping[str, Instances], rows: Mapping[str, np.ndarray], sense: str = "") -> None:
-    """Refuse equal rows of which nobody has said that they are separate draws."""
+    """Refuse equal rows that were not declared to be separate draws."""
     remedy = (
         "If they are copies of one draw, remove the copies. If they are separate draws, keep all of them and say so "
         "with split(..., allow_duplicates=True): removing separate draws voids the certificate."
@@ -272,8 +273,8 @@ def _refuse_overlap(parts: Mapping[str, Instances], rows: Mapping[str, np.ndarra
             f"Instance {number[order[twice[0]]]} (train) and instance {number[order[twice[0] + 1]]} (train) are the "
             f"same{sense}, and {len(twice) - 1} more pairs like this.",
             "Equal rows are either copies of one draw or separate draws, and only you know which.",
-            "A certificate counts independent draws, and a copy would be counted as another one. If separate draws are "
-            "removed, the sample is biased.",
+            "A certificate counts independent draws, and a copy would be counted as one more. Removing separate draws "
+            "biases the sample.",
             remedy,
         )
     for (one, left), (other, right) in combinations(parts.items(), 2):
@@ -285,7 +286,6 @@ def _refuse_overlap(parts: Mapping[str, Instances], rows: Mapping[str, np.ndarra
                 "Equal rows are either copies of one draw, which belongs in one part, or separate draws, and only you "
                 "know which.",
                 "A certificate holds for candidates chosen without the training instances, and a test shows something "
-                "only on instances that were used for nothing else. If separate draws are removed, the sample is "
-                "biased.",
+                "only on instances that were used for nothing else. Removing separate draws biases the sample.",
                 remedy,
             )

@@ -6,13 +6,23 @@ from pacopt.claims import AbstractClaim
 from pacopt.claims.checking import is_ours
 from pacopt.claims.ledger import some_of
 from pacopt.claims.subject import Subject
+from pacopt.support import html
 from pacopt.support.rounding import down, up
 from pacopt.support.values import ONLY, exact, named
 
 if TYPE_CHECKING:
     from pacopt.certificate import Certificate
 
-__all__ = ["certificate_summary", "certificate_text", "down", "not_the_first", "shortfall", "subject_of", "up"]
+__all__ = [
+    "certificate_html",
+    "certificate_summary",
+    "certificate_text",
+    "down",
+    "not_the_first",
+    "shortfall",
+    "subject_of",
+    "up",
+]
 
 
 def subject_of(certificate: "Certificate") -> Subject:
@@ -81,7 +91,7 @@ def certificate_text(certificate: "Certificate") -> str:
         *(f"- {c.sentences[claim.name]}" for claim in design.spoken),
     ]
     if c.origin.known_minimum:
-        lines.append("Loss means here the loss above the minimum that the problem states for the instance.")
+        lines.append("Loss here means the loss above the minimum that the problem states for the instance.")
     if c.origin.start_reads:
         lines.append(begun_words(c))
     if c.required and c.attained:
@@ -121,6 +131,19 @@ def certificate_summary(certificate: "Certificate") -> str:
         lines = [missed, *(line for line in lines if not line.startswith("No candidate "))]
     ledger = [f"- {entry.text} ({entry.status})" for entry in certificate.ledger]
     return "\n".join([*lines, "", "It rests on:", *ledger])
+
+
+def certificate_html(certificate: "Certificate") -> str:
+    """The text of a certificate for a notebook: its sentences, and below a fold where they come from."""
+    said, _, behind = str(certificate).partition("\n\n")
+    missed = shortfall(certificate)
+    if missed:  # which an earlier version said at the end
+        said = "\n".join(line for line in said.splitlines() if line != missed and not line.startswith("No candidate "))
+    return html.boxed(
+        html.warning(missed) if missed else "",
+        html.prose(said),
+        html.folded("Where the numbers come from, and what they rest on", html.prose(behind)),
+    )
 
 
 def not_the_first(certificate: "Certificate") -> str:

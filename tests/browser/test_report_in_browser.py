@@ -163,10 +163,9 @@ def test_a_keyboard_reaches_everything_and_skips_to_the_certificate(opened):
     assert {"slider", "SUMMARY", "BUTTON", "A"} <= reached
 
 
-def test_the_page_knows_the_directory_of_its_run(opened, tmp_path):
+def test_the_page_knows_the_directory_of_its_run_and_verifies_without_it(opened, tmp_path):
     page = opened(FRONTIER)
-    quoted = f"{tmp_path}/a run's place".replace("'", "'\"'\"'")
-    assert page.locator("#verify").text_content() == f"pacopt verify '{quoted}'"
+    assert page.locator("#verify").text_content() == "pacopt verify ."
     assert f'pacopt.Learned.load("{tmp_path}/a run\'s place")' in page.locator("#use").text_content()
     page.locator("[data-copy=verify]").click()
     until(page, "/Copied|Selected/.test(document.querySelector('[data-copy=verify]').textContent)")
@@ -181,6 +180,19 @@ def test_hovering_over_the_curves_shows_their_values(opened):
     k = curves.steps.tolist().index(int(shown["step"]))
     assert float(shown["learned: mean"]) == pytest.approx(curves.mean[0, k], rel=1e-2)
     assert float(shown["textbook: median"]) == pytest.approx(curves.median[1, k], rel=1e-2)
+
+
+def test_an_instance_and_its_mark_lead_to_each_other(opened):
+    page = opened("two hyperparameters")
+    link = page.locator("[data-instance]").first
+    rings = "document.querySelectorAll('[data-chart=rival0] .mark-symbol').length && [...document.querySelectorAll"
+    rings += "('[data-chart=rival0] .mark-symbol')].at(-1).querySelectorAll('path').length"
+    assert page.evaluate(rings) == 0
+    link.click()
+    until(page, f"{rings} === 1")
+    label = page.locator("[data-chart=rival0] .mark-text.role-mark text").last
+    label.click()
+    until(page, f"location.hash === '#instance-{label.text_content()}'")
 
 
 def test_a_tooltip_shows_a_hostile_name_as_text(opened):

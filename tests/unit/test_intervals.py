@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from pacopt.support import intervals
-from pacopt.support.intervals import MISS, factor_interval, factor_wealth, fractions, mean_interval, mean_wealth
+from pacopt.support.intervals import (
+    MISS,
+    factor_interval,
+    factor_wealth,
+    fractions,
+    mean_interval,
+    mean_wealth,
+    quantile_interval,
+)
 
 
 @dataclass(frozen=True)
@@ -148,3 +156,21 @@ def test_more_instances_tell_more():
     widths = [np.ptp(mean_interval(z[:n])) for n in (50, 500, 5000, 20_000)]
     assert widths == sorted(widths, reverse=True)
     assert widths[-1] < 2 * 3.92 * z.std() / np.sqrt(20_000), "less than two normal intervals, where those are right"
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+@pytest.mark.parametrize("n", [1, 4, 8])
+def test_an_interval_of_a_quantile_covers_it_whatever_the_law(level, n):
+    """Three values, all samples: the quantile is the smallest value that at least this part is at or below."""
+    values, chances = np.array([0.1, 0.4, 3.0]), np.array([0.5, 0.35, 0.15])
+    truth = values[np.searchsorted(np.cumsum(chances), level - 1e-12)]
+    missed = 0.0
+    for sample in product(range(3), repeat=n):
+        low, high = quantile_interval(values[list(sample)], level)
+        missed += np.prod(chances[list(sample)]) * (not low <= truth <= high)
+    assert missed <= MISS
+
+
+def test_ends_of_a_quantile_that_few_draws_do_not_bound_are_infinite():
+    assert quantile_interval(np.arange(5.0), 0.9) == (2.0, np.inf)
+    assert quantile_interval(np.arange(1.0), 0.5) == (-np.inf, np.inf)

@@ -12,7 +12,7 @@ from pacopt.app.job_example import write_example
 from pacopt.app.job_file import read_job
 from pacopt.app.job_keys import TABLES, TOP
 from pacopt.app.job_parts import prepare_code, prepare_job
-from pacopt.errors import JobError
+from pacopt.errors import JobError, PriorError
 
 OWN = """
 import jax.numpy as jnp
@@ -278,6 +278,20 @@ def test_a_rule_is_trained_and_a_method_of_two_numbers_searched_for_unless_a_job
     assert repr(prepare_job(folder / "changed.toml").prior) == repr(pacopt.priors.Search({}, candidates=20))
 
 
+def test_advice_is_given_in_the_words_of_a_job(folder):
+    path = changed(folder, ("step_size", "{ low = 1e-6, high = 1e-4, log = true }"), ("candidates", 4))
+    (edge,) = [remark for remark in prepare_job(path).learn().remarks if "where it was looked for" in remark]
+    assert edge.endswith("and [domain] step_size = { low = ..., high = ..., log = true }")
+    with pytest.raises(PriorError, match=r"Use \[split\] prior = \d+ or more") as error:
+        prepare_job(changed(folder, ("prior", 0))).learn()
+    assert "pacopt." not in str(error.value)
+    text = (folder / "job.toml").read_text().replace('"HeavyBall"', '"ScalarRule"').replace("prior = 200", "prior = 2")
+    (folder / "changed.toml").write_text(text.partition("\n[domain]")[0])
+    with pytest.raises(PriorError, match=r"\[split\] prior = \d+.*candidates = 256, without \[training\]") as error:
+        prepare_job(folder / "changed.toml").learn()
+    assert "pacopt." not in str(error.value)
+
+
 MISTAKES = {
     "training beside a domain": (["\n[training]\nupdates = 5\n"], "training", "leave out [domain], or training"),
     "no updates": (
@@ -446,7 +460,7 @@ def test_all_mistakes_are_said_at_once(folder):
         (b"problem = my_problem\n", "line 1"),
         (b"steps = 1\nsteps = 2\n", "line 2"),
         (b"[split\n", "line 1"),
-        (b"\xff\xfe", "no text"),
+        (b"\xff\xfe", "not a text file"),
     ],
 )
 def test_what_is_no_toml_is_refused_with_its_line(folder, content, expected):

@@ -128,9 +128,9 @@ def test_losses_are_above_a_known_minimum_and_points_keep_their_structure():
     assert solution.start_loss == pytest.approx(1.0)
     assert solution.x["x"].shape == (2,)
     assert solution.x["x"].dtype == np.float64
-    assert "Loss means here the loss above the minimum that the problem states" in str(above.certificate)
+    assert "Loss here means the loss above the minimum that the problem states" in str(above.certificate)
     declared = [entry.text for entry in above.certificate.ledger if entry.status == "declared"]
-    assert "the minimum that the problem states is the smallest loss of each instance" in declared
+    assert "no loss of an instance lies below the minimum that the problem states for it" in declared
     assert pacopt.audit(above.certificate, above.table).passed
     narrow = learn(problem=Above(), dtype=np.float32).solve({"a": np.array(1.0)})
     assert narrow.x["x"].dtype == np.float32

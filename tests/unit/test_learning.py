@@ -259,15 +259,15 @@ def test_rows_that_only_differ_beyond_the_precision_of_the_run_are_the_same():
     "other", [{"a": np.ones(3, np.float32)}, {"a": np.ones((3, 1))}, {"a": np.ones(3), "b": np.ones(3)}]
 )
 def test_parts_of_different_kinds_are_refused(other):
-    with pytest.raises(SplitError, match="All parts have the same fields"):
+    with pytest.raises(SplitError, match="All parts need the same fields"):
         Split(Instances(other), STREAM.sample(5, 0), STREAM.sample(5, 1))
 
 
 def test_the_ledger_says_whether_separateness_was_checked_or_only_declared():
     ledger = {entry.text: entry.status for entry in learned().certificate.ledger}
-    assert ledger["no training instance stands twice, in the prior split or in the test split"] == "checked"
+    assert ledger["no training instance is duplicated or appears in another split"] == "checked"
     ledger = {entry.text: entry.status for entry in learned(atoms()).certificate.ledger}
-    assert ledger["instances that are equal are separate draws from the distribution"] == "declared"
+    assert ledger["equal instances are separate draws from the distribution"] == "declared"
     assert not any(status == "checked" for status in ledger.values())
 
 
@@ -296,7 +296,10 @@ def test_learned_beats_the_textbook_which_beats_nothing():
     assert factor.low < factor.measured == comparison["standard"].mean / row.mean < factor.high
     for heading in ("95 % interval", "success", "above start", "worst"):
         assert heading in str(comparison)
-    assert "standard" in comparison
+    assert "textbook" in comparison
+    assert comparison["textbook"] is comparison["standard"]
+    with pytest.raises(KeyError, match="There is no row 'best'; there are learned, textbook, prior median"):
+        comparison["best"]
 
 
 def test_curves_lead_from_the_start_to_the_final_losses():

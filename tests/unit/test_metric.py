@@ -74,7 +74,7 @@ def test_the_table_holds_the_metric_and_runs_minimise_the_loss(learned):
 def test_every_sentence_says_what_is_measured(learned, tmp_path):
     sentences = learned.certificate.sentences
     assert sentences["risk"].startswith(
-        "Returning the start unless the run ended at or below it in validation error, it has an expected "
+        "Falling back to the start if the validation error did not decrease, it has an expected "
         "final-to-initial validation error ratio of at most"
     )
     assert "ends at or below its start in validation error with probability" in sentences["success"]

@@ -303,7 +303,7 @@ def test_the_certificate_says_that_the_metric_is_vouched_for():
     metric = pacopt.whitening(Layers(), SPLIT)
     split = parts(quadratics(60, HESSIAN))
     learned = pacopt.learn(Layers(), pacopt.Preconditioned(pacopt.LBFGS(), metric), split, steps=3, progress=False)
-    line = "arrays that the algorithm was made with (metric) come from no training instance (declared)"
+    line = "arrays built into the algorithm (metric) were not computed from training instances (declared)"
     assert line in str(learned.certificate)
 
 

@@ -148,6 +148,22 @@ def test_a_log_has_a_line_for_each_stage_and_the_time_left_for_the_whole(monkeyp
     ]
 
 
+def test_a_log_counts_what_a_stage_counts_and_says_how_far_a_training_has_come(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    lines = []
+    tell = Lines(lines.append)
+    tell("Optuna", 0, 300)
+    for leg, loss in enumerate((-1.0, -1.1, -1.169), start=1):
+        tell(f"training, {loss} on held-out instances", leg, 23)
+        now[0] += 6
+    assert lines == [
+        "Optuna: 300 trials",
+        "training: 23 rounds",
+        "training: 3 of 23 rounds, -1.169 on held-out instances",
+    ]
+
+
 def test_what_a_store_had_already_does_not_make_the_rest_look_short(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])

@@ -190,8 +190,8 @@ def test_the_search_minimises_the_score_that_is_asked_for():
         (lambda: Digits(np.inf), "positive number"),
         (lambda: Rate(0), "whole number"),
         (lambda: Rate(2.5), "whole number"),
-        (lambda: Design.uniform(LossTable(np.ones((1, 9)), np.ones(9)), score=Digits()), "needs its number"),
-        (lambda: Design.uniform(LossTable(np.ones((1, 9)), np.ones(9)), score=Rate()), "needs its number"),
+        (lambda: Design.uniform(LossTable(np.ones((1, 9)), np.ones(9)), score=Digits()), "number is missing"),
+        (lambda: Design.uniform(LossTable(np.ones((1, 9)), np.ones(9)), score=Rate()), "number is missing"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )

@@ -103,8 +103,8 @@ def test_a_random_algorithm_goes_through_everything(tmp_path, replicates):
     result = learned(replicates=replicates)
     text = str(result.certificate)
     assert "on a new instance from the same distribution with a fresh seed" in text
-    assert "behave as independent draws, and a run in use has a fresh one (declared)" in text
-    assert "no two instances are one problem with another seed in its data (declared)" in text
+    assert "behave like independent draws, and every run in use gets a fresh one (declared)" in text
+    assert "no two instances are the same problem with a different seed in the data (declared)" in text
     assert "deterministic" not in text
     assert "At least 90 % of runs end, without the safeguard, at a ratio of at most" in text
     place = result.save(tmp_path / "run")

@@ -237,8 +237,8 @@ def test_certificate_report_and_verification_name_the_fields_and_what_the_user_v
     learned = learned_with(pacopt.WarmStart(CG, reads=("b",), weights=EXACT))
     text = str(learned.certificate)
     assert "Runs begin at a point computed from the instance (b)." in text
-    assert "- runs begin at a point computed from fields of the instance that the loss reads too (b) (checked)" in text
-    assert "arrays that the algorithm was made with (weights) come from no training instance (declared)" in text
+    assert "- runs start at a point computed from fields of the instance that the loss reads too (b) (checked)" in text
+    assert "arrays built into the algorithm (weights) were not computed from training instances (declared)" in text
     learned.save(tmp_path / "run")
     assert "Runs begin at a point computed from the instance (b)." in (tmp_path / "run" / "report.html").read_text()
     assert pacopt.verify(tmp_path / "run", rerun=5).passed

@@ -2,7 +2,6 @@
 
 from typing import ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
@@ -10,6 +9,7 @@ from jaxtyping import Array, Float
 
 from pacopt.algorithms.base import AbstractAlgorithm, Hyper
 from pacopt.algorithms.line import Line, line_from, place_at, tried
+from pacopt.algorithms.secants import Pairs, no_pairs
 from pacopt.algorithms.vectors import chosen, first_length, ratio, refuse_nonsmooth
 from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
@@ -20,12 +20,14 @@ DECREASE, CURVATURE = 1e-3, 0.9
 
 
 class Memory(NamedTuple):
-    """The last moves and changes of the gradient, the newest last, 1 / (move'change), and the first guess of H."""
+    """The last moves and changes of the gradient, and the first guess of H."""
 
-    moves: Float[Array, "memory n"]
-    changes: Float[Array, "memory n"]
-    weights: Float[Array, " memory"]
+    pairs: Pairs
     scale: Float[Array, ""]
+
+    def applied(self, gradient: Array) -> Array:
+        """H times the gradient."""
+        return self.pairs.solved(gradient, lambda vector: self.scale * vector)
 
 
 class State(NamedTuple):
@@ -74,10 +76,9 @@ class LBFGS(AbstractAlgorithm):
         """The start, evaluated, and an empty memory."""
         refuse_nonsmooth(self, objective)
         place = place_at(ravel_pytree(x)[0], x, objective)
-        empty = jnp.zeros((self.memory, place.x.size), place.x.dtype)
         scale = first_length(place.value, jnp.sum(place.gradient**2))
         line = line_from(place, -scale * place.gradient, 1.0, place)
-        return State(line, Memory(empty, empty, empty[:, 0], scale), x)
+        return State(line, Memory(no_pairs(place.x, self.memory), scale), x)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
         """One trial; if it is accepted, the memory is renewed and the next line begins."""
@@ -86,9 +87,10 @@ class LBFGS(AbstractAlgorithm):
         )
         start = state.line.origin
         renewed = _remembered(state.memory, origin.x - start.x, origin.gradient - start.gradient)
-        forgotten = state.memory._replace(weights=jnp.zeros_like(state.memory.weights))
+        pairs = state.memory.pairs
+        forgotten = state.memory._replace(pairs=pairs._replace(weights=jnp.zeros_like(pairs.weights)))
         memory = chosen(accepted, renewed, chosen(failed, forgotten, state.memory))
-        following = line_from(origin, -_applied(memory, origin.gradient), 1.0, line.best)
+        following = line_from(origin, -memory.applied(origin.gradient), 1.0, line.best)
         _, as_point = ravel_pytree(state.best)
         return State(chosen(accepted | failed, following, line), memory, as_point(line.best.x))
 
@@ -101,33 +103,7 @@ def _remembered(memory: Memory, move: Array, change: Array) -> Memory:
     """The memory with a new pair, unless the curvature along the move is not positive."""
     product, square = jnp.sum(move * change), jnp.sum(change**2)
     length = jnp.sum(move**2)
+    weight, scale = ratio(1, product), ratio(product, square)
     usable = product > float(np.finfo(move.dtype).eps) * jnp.sqrt(length * square)
-
-    def pushed(rows: Array, row: Array) -> Array:
-        return jnp.concatenate([rows[1:], row[None]])
-
-    new = Memory(
-        pushed(memory.moves, move),
-        pushed(memory.changes, change),
-        pushed(memory.weights, ratio(1, product)),
-        ratio(product, square),
-    )
-    kept: Memory = chosen(usable & (new.weights[-1] > 0) & (new.scale > 0), new, memory)
-    return kept
-
-
-def _applied(memory: Memory, gradient: Array) -> Array:
-    """H times the gradient, by the two loops; empty rows weigh nothing."""
-
-    def down(vector: Array, row: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        move, change, weight = row
-        part = weight * jnp.sum(move * vector)
-        return vector - part * change, part
-
-    def up(vector: Array, row: tuple[Array, Array, Array, Array]) -> tuple[Array, None]:
-        move, change, weight, part = row
-        return vector + (part - weight * jnp.sum(change * vector)) * move, None
-
-    rows = memory.moves, memory.changes, memory.weights
-    vector, parts = jax.lax.scan(down, gradient, rows, reverse=True)
-    return jax.lax.scan(up, memory.scale * vector, (*rows, parts))[0]
+    usable &= (weight > 0) & (scale > 0)
+    return Memory(memory.pairs.updated(move, change, usable), jnp.where(usable, scale, memory.scale))

@@ -46,36 +46,34 @@ class Pairs(NamedTuple):
     def applied(self, vector: Vector) -> tuple[Vector, Vector]:
         """U and V times a vector, by the two loops of L-BFGS, of which the second is run for each part."""
 
-        def down(vector: Array, row: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-            move, change, weight = row
-            part = weight * jnp.sum(move * vector)
-            return vector - part * change, part
-
         def up(both: tuple[Array, Array], row: tuple[Array, Array, Array, Array]) -> tuple[Any, None]:
             (start, learned), (move, change, weight, part) = both, row
             start = start - weight * jnp.sum(change * start) * move
             return (start, learned + (part - weight * jnp.sum(change * learned)) * move), None
 
-        rows = self.moves, self.changes, self.weights
-        vector, parts = jax.lax.scan(down, vector, rows, reverse=True)
-        both, _ = jax.lax.scan(up, (vector, jnp.zeros_like(vector)), (*rows, parts))
+        vector, parts = self._descended(vector)
+        both, _ = jax.lax.scan(up, (vector, jnp.zeros_like(vector)), (*self, parts))
         return both
 
     def solved(self, vector: Vector, start: Callable[[Vector], Vector]) -> Vector:
         """H times a vector, where H started from this linear map in place of gamma I."""
 
-        def down(vector: Array, row: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-            move, change, weight = row
-            part = weight * jnp.sum(move * vector)
-            return vector - part * change, part
-
         def up(vector: Array, row: tuple[Array, Array, Array, Array]) -> tuple[Array, None]:
             move, change, weight, part = row
             return vector + (part - weight * jnp.sum(change * vector)) * move, None
 
-        rows = self.moves, self.changes, self.weights
-        vector, parts = jax.lax.scan(down, vector, rows, reverse=True)
-        return jax.lax.scan(up, start(vector), (*rows, parts))[0]
+        vector, parts = self._descended(vector)
+        return jax.lax.scan(up, start(vector), (*self, parts))[0]
+
+    def _descended(self, vector: Vector) -> tuple[Vector, Float[Array, " memory"]]:
+        """The first of the two loops, from the newest pair to the oldest."""
+
+        def down(vector: Array, row: "Pairs") -> tuple[Array, Array]:
+            move, change, weight = row
+            part = weight * jnp.sum(move * vector)
+            return vector - part * change, part
+
+        return jax.lax.scan(down, vector, self, reverse=True)
 
     def updated(self, move: Vector, change: Vector, usable: Bool[Array, ""]) -> "Pairs":
         """The newest pair in place of the oldest, if it is usable."""
@@ -93,5 +91,10 @@ def nothing_known(like: Vector, memory: int | None) -> Whole | Pairs:
     """H = gamma I, as matrices, or with room for so many pairs."""
     if memory is None:
         return Whole(jnp.eye(like.size, dtype=like.dtype), jnp.zeros((like.size, like.size), like.dtype))
+    return no_pairs(like, memory)
+
+
+def no_pairs(like: Vector, memory: int) -> Pairs:
+    """Room for so many pairs."""
     empty = jnp.zeros((memory, like.size), like.dtype)
     return Pairs(empty, empty, empty[:, 0])

@@ -59,9 +59,9 @@ def families(
 
         chosen = [family_named(name) for name in names or _names("")]
         keep_compiled()
-        place.mkdir(parents=True)
         for family in chosen:
             found.append(contest(family, seed=seed, fresh=fresh, out=place / "runs" / family.name, progress=progress))
+            place.mkdir(parents=True, exist_ok=True)
             picture(found[-1], place / f"{family.name}.png")
             write_json(place / "families.json", {"families": [document(each) for each in found]})
             (place / "families.md").write_text(markdown(found))

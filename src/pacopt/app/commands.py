@@ -1,7 +1,7 @@
 """The commands. Nothing heavy is imported before one needs it; `cli.main` is where the process starts and ends.
 
-Exit codes: 0 done; 1 the answer is no (a run that is not verified, a claim that cannot be made); 2 a mistake of the
-user; 3 an error that nobody expected; 130 interrupted.
+Exit codes: 0 done; 1 the answer is no (a run that is not verified, a claim that cannot be made); 2 invalid input; 3 an
+unexpected error; 130 interrupted.
 """
 
 import sys
@@ -22,14 +22,14 @@ from pacopt.support.interrupts import noted
 app = typer.Typer(
     help="Learn the hyperparameters of an optimization algorithm, with a certificate for the next, unseen instance.",
     epilog="Examples: [bold]pacopt demo[/bold] shows what it does, [bold]pacopt learn --init[/bold] writes a job to "
-    "start from, [bold]pacopt plan --success 0.99[/bold] tells how many instances that takes.\n\n"
-    "Exit codes: 0 done, 1 the answer is no, 2 a mistake of yours, 3 an unexpected error, 130 interrupted.",
+    "start from, [bold]pacopt plan --success 0.99[/bold] says how many instances that takes.\n\n"
+    "Exit codes: 0 done, 1 the answer is no, 2 invalid input, 3 an unexpected error, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
 
-#: So many cells are run again if somebody gives the code and no number.
+#: How many cells are run again if only the code is given.
 CELLS = 20
 
 
@@ -92,15 +92,15 @@ def demo(
 
 @app.command(
     epilog="Examples: [bold]pacopt learn --init[/bold] writes job.toml with the code and the data that it names, "
-    "[bold]pacopt learn job.toml[/bold] runs it, [bold]pacopt learn job.toml --resume[/bold] goes on after Ctrl-C."
+    "[bold]pacopt learn job.toml[/bold] runs it, [bold]pacopt learn job.toml --resume[/bold] continues after Ctrl-C."
 )
 def learn(
-    job: Annotated[Path, typer.Argument(help="What is to be learned.", metavar="JOB")] = Path("job.toml"),
+    job: Annotated[Path, typer.Argument(help="The job file: what to learn.", metavar="JOB")] = Path("job.toml"),
     out: Annotated[
         Path | None, typer.Option(help="Where to save the run; numbered if it exists.", show_default="runs/JOB")
     ] = None,
     init: Annotated[bool, typer.Option("--init", help="Write an example that runs, with comments.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     dask: Annotated[
         str | None,
         typer.Option(help="Make tables on a Dask cluster: tcp://host:8786, or a scheduler file.", metavar="CLUSTER"),
@@ -139,13 +139,12 @@ def learn(
 )
 def verify(
     run: Run,
-    rerun: Annotated[
-        int, typer.Option(min=0, help="So many random cells choose what is run again, beside the deployed row.")
-    ] = 0,
+    rerun: Annotated[int, typer.Option(min=0, help="Run this many random cells again, and the deployed row.")] = 0,
     job: Annotated[
-        Path | None, typer.Option(help=f"The job of the run, whose code runs cells again; {CELLS} without --rerun.")
+        Path | None,
+        typer.Option(help=f"The job of the run, for its code; {CELLS} cells unless --rerun says otherwise."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Chooses the cells that are run again.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Chooses the cells to run again.")] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 1 also if a claim could not be recomputed.")
     ] = False,
@@ -204,7 +203,7 @@ def watch(
     ever: Annotated[
         float | None, typer.Option(help="Or the probability that there ever is a false alarm.", show_default=False)
     ] = None,
-    state: Annotated[Path | None, typer.Option(help="Go on from here, and save here what was gathered.")] = None,
+    state: Annotated[Path | None, typer.Option(help="Continue from this file, and save the evidence there.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more lines at the end of the file.")] = False,
     out: Annotated[Path | None, typer.Option(help="Draw the evidence over time: a .svg, .png or .html file.")] = None,
     json: Json = False,
@@ -236,14 +235,15 @@ def reproduce(
         list[str] | None,
         typer.Argument(help="fig1 fig2 fig3 fig4; all of them if none is named.", autocompletion=_figures),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where to write the figures (PNG and PDF).")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help="Where to write the page, its JSON and the figures.")] = Path("figures"),
     seed: Annotated[int, typer.Option(min=0, help="Draws other instances and candidates.")] = 0,
     variant: Annotated[str, typer.Option(help="text, code, or both: where the paper and its code differ.")] = "text",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the paper's four experiments: figures, numbers beside the published ones, a verdict on each claim."""
+    """Run the paper's four experiments, and write a page: figures, published numbers beside ours, verdicts, a tally."""
     from pacopt.app.presenting import reproduced_view
+    from pacopt.papers.sucker_ochs_2023.page import PAGE, document, tally_line, write_page
     from pacopt.papers.sucker_ochs_2023.reproduction import (
         EXPERIMENTS,
         checked_figures,
@@ -258,15 +258,17 @@ def reproduce(
         for done, (figure, which) in enumerate(jobs):
             progress("figures", done, len(jobs))
             results.append(reproduce_one(figure, out=out, seed=seed, variant=which))
+            write_page(out, results, seed)
             output.log(f"{figure} ({which}): {results[-1].seconds:.1f} s, {results[-1].files[0]}")
         progress("figures", len(jobs), len(jobs))
     for result in results:
         output.say(*reproduced_view(result))
-    output.document([result.to_dict() for result in results])
+    output.say(tally_line(results), f"Page: {out / PAGE}")
+    output.document(document(results, seed))
 
 
 def run() -> int:
-    """The exit code of what the command line asks for; a user's mistake is one paragraph and exit code 2."""
+    """The exit code of what the command line asks for; invalid input is one paragraph and exit code 2."""
     begin()
     output = Output(json="--json" in sys.argv)
     try:

@@ -12,6 +12,7 @@ from typing import Any, TextIO, cast
 from rich.console import Console, RenderableType
 
 from pacopt.app.stopping import document_written, first_document, stdout_at
+from pacopt.app.wrapping import wrapped
 from pacopt.support.interrupts import heed
 from pacopt.support.progress import Lines, StageProgress, bar, silent
 
@@ -34,15 +35,12 @@ class Output:
         if not self.json and not self.quiet:
             console = Console(file=cast(TextIO, _Patient(sys.stdout)))
             for part in parts:
-                # In a pipe nothing is broken into lines: a command that is printed can be copied.
-                unbroken = isinstance(part, str) and not console.is_terminal
-                console.print(part, markup=False, highlight=False, soft_wrap=unbroken)
+                _print(console, part)
 
     def log(self, text: str) -> None:
         """A line about what goes on."""
         if not self.quiet:
-            console = Console(file=cast(TextIO, _Patient(sys.stderr)))
-            console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+            _print(Console(file=cast(TextIO, _Patient(sys.stderr))), text)
 
     def document(self, value: Any) -> None:
         """The result, for a machine."""
@@ -70,6 +68,14 @@ class Output:
                 told = Lines(self.log)
                 told(stage, 0, 1)
                 yield told
+
+
+def _print(console: Console, part: RenderableType) -> None:
+    """A text is broken into lines on a terminal; in a pipe it is not, so that a command can be copied."""
+    text = isinstance(part, str)
+    if isinstance(part, str) and console.is_terminal:
+        part = wrapped(part, console.width)
+    console.print(part, markup=False, highlight=False, soft_wrap=text)
 
 
 class _Patient:

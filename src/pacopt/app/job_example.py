@@ -30,7 +30,7 @@ min_success = 0.95                      # the success probability that is to be 
 # solver = "{module}:solve"           # any function of hyperparameters and an instance, which returns a loss or a
 #                                       # pacopt.Result, in place of problem, algorithm and steps; [domain] is its space
 # defaults = {{ damping = 0.5 }}          # its usual hyperparameters, over which a gain is claimed
-# workers = 2                           # so many runs of the solver side by side
+# workers = 2                           # processes that run the solver side by side
 # limit = 10.0                          # seconds after which a run of the solver is stopped
 # memory = 4.0                          # GiB that a worker may take
 # engine = "{module}:Solver"          # an engine of your own, in place of problem, algorithm and steps

@@ -10,7 +10,7 @@ from typing import Any
 
 from pacopt.app.job_keys import MANDATORY, OF_A_SOLVER, OF_AN_ENGINE, TABLES, TOP, Key
 from pacopt.app.job_spaces import spaces
-from pacopt.errors import JobError, suggest
+from pacopt.errors import JobError, suggest, suggest_file
 from pacopt.space import Domain
 
 #: Keys that say in another way where candidates come from.
@@ -53,8 +53,8 @@ def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError
         raise JobError(
-            f"{path} is no TOML file: {error}.",
-            "Texts stand in quotes, numbers do not, and a table begins with its name in brackets.",
+            f"{path} is not a TOML file: {error}.",
+            "Strings go in quotes, numbers do not, and a table begins with its name in brackets.",
             "",
             "Correct the line; pacopt learn --init writes an example.",
         ) from error
@@ -105,12 +105,12 @@ def _content(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except UnicodeDecodeError as error:
         raise JobError(
-            f"{path} is no text: {error}.", "A job is a TOML file in UTF-8.", "", "Save it as such."
+            f"{path} is not a text file: {error}.", "A job is a TOML file in UTF-8.", "", "Save it as such."
         ) from error
     except OSError as error:
         others = sorted(other.name for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
         hint = (
-            f"For {path.name!r}: {suggest(path.name, others)}"
+            f"For {path.name!r}: {suggest_file(path.name, others)}"
             if others
             else "pacopt learn --init writes an example that runs."
         )

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from pacopt.app.job_file import Job, Mistake
+from pacopt.app.job_words import in_job_words
 from pacopt.bounds.absolute import Truncation
 from pacopt.engines.base import AbstractEngine
-from pacopt.errors import PacoptError, suggest
+from pacopt.errors import PacoptError, suggest, suggest_file
 from pacopt.instances import Instances
 from pacopt.splits import split
 from pacopt.support.arrays import load_npz
@@ -128,7 +129,7 @@ class Lookup:
             return load_npz(path)
         except FileNotFoundError:
             others = [other.name for other in path.parent.glob("*.npz")] if path.parent.is_dir() else []
-            hint = suggest(path.name, others) if others else "paths are relative to the job file"
+            hint = suggest_file(path.name, others) if others else "paths are relative to the job file"
             self.note(key, f"there is no file {path}; {hint}")
         except PacoptError as error:
             self.note(key, f"{error}")
@@ -173,7 +174,7 @@ class Lookup:
         try:
             return Instances.of_files(paths)
         except PacoptError as error:
-            self.note("instances", f"{error}")
+            self.note("instances", in_job_words(f"{error}"))
             return None
 
     def _split(self, instances: Instances | None) -> Any:
@@ -189,9 +190,7 @@ class Lookup:
                 return None
             return split(instances, **table, seed=self.job.top["seed"])
         except PacoptError as error:
-            declared = "[split] allow_duplicates = true"
-            said = f"{error}".replace("split(..., allow_duplicates=True)", declared)
-            self.note("split", said.replace("allow_duplicates=True", declared))
+            self.note("split", in_job_words(f"{error}"))
             return None
 
     def truncation(self) -> Truncation | None:

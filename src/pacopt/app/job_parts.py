@@ -15,6 +15,7 @@ from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.app.job_file import Job, Mistake, read_job, refuse
 from pacopt.app.job_keys import OF_A_SOLVER
 from pacopt.app.job_names import Lookup, concrete
+from pacopt.app.job_words import in_job_words, told_in_job_words
 from pacopt.bounds.absolute import Truncation
 from pacopt.engines.base import AbstractEngine
 from pacopt.engines.blackbox.engine import BlackBox
@@ -92,7 +93,7 @@ class Prepared:
     ) -> Learned:
         """Run the job; the result remembers the file that asked for it."""
         top = self.job.top
-        with _own_failures(self.job):
+        with _own_failures(self.job), told_in_job_words():
             learned = learn(
                 *self.code.parts(self.split),
                 **{name: top[name] for name in AS_THEY_ARE},
@@ -160,7 +161,7 @@ def _solver(parts: Lookup) -> AbstractEngine | None:
     try:
         return None if found is None else BlackBox(found, parts.job.domain, **{name: top[name] for name in OF_A_SOLVER})
     except PacoptError as error:
-        parts.note("solver", f"{error}")
+        parts.note("solver", in_job_words(f"{error}"))
         return None
 
 

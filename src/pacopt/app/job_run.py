@@ -31,7 +31,7 @@ def run_job(
         return _finished(saved, output, progress), saved
     if not resume:
         for other in left:
-            output.log(f"Note: {other.unfinished} is left from an interrupted run; --resume would go on with it.")
+            output.log(f"Note: {other.unfinished} is left from an interrupted run; --resume would continue it.")
     return _learned(prepared, job, out, output, progress, resume=resume, executor=executor)
 
 
@@ -39,9 +39,9 @@ def _finished(saved: Path, output: Output, progress: StageProgress) -> Learned:
     """A run that lacks its report at most."""
     learned = Learned.load(saved)
     if (saved / REPORT).exists():
-        output.log(f"{saved} is finished: there is nothing to go on with.")
+        output.log(f"{saved} is finished: nothing to continue.")
     else:
-        output.log(f"{saved} is saved, and only its report was lacking.")
+        output.log(f"{saved} is saved; only its report was missing.")
         progress("report", 0, 1)
         write_report(saved, learned)
     return learned
@@ -60,9 +60,9 @@ def _learned(
     place = (resumed_place if resume else new_place)(out, prepared.fingerprints)
     with last_words(lambda: place.left_behind(job)):
         if resume and place.kept:
-            output.log(f"Going on with {place.kept} finished tiles of {place.unfinished}.")
+            output.log(f"Continuing with {place.kept} finished tiles of {place.unfinished}.")
         elif resume:
-            output.log("No tile was finished yet: starting.")
+            output.log("No tile was finished: starting over.")
         try:
             learned = prepared.learn(checkpoint=place.tiles, executor=executor, progress=progress)
             progress("save", 0, 1)

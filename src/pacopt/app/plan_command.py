@@ -19,7 +19,7 @@ PLAN_EXAMPLES = (
 def plan(
     instances: Annotated[int | None, typer.Option(min=3, help="How many instances there are in all.")] = None,
     success: Annotated[float | None, typer.Option(help="The success probability to be certified.")] = None,
-    risk: Annotated[float | None, typer.Option(help="The mean final-to-initial ratio to be certified.")] = None,
+    risk: Annotated[float | None, typer.Option(help="The mean ratio of final to start loss to be certified.")] = None,
     within: Annotated[
         float | None, typer.Option(help="The part of instances to be certified within a budget of steps.")
     ] = None,
@@ -52,7 +52,7 @@ def plan(
     unit: Annotated[str, typer.Option(help="The unit of these.", show_default="of a ratio, none")] = "",
     json: Json = False,
 ) -> None:
-    """Before running anything: what so many instances can claim, how many a claim needs, and what none can show.
+    """Before running anything: what N instances can certify, how many a claim needs, and what none can show.
 
     Exit code 1 if the claim cannot be made.
     """

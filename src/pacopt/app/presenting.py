@@ -105,8 +105,8 @@ def _table(title: str, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]
 
 def reproduced_view(result: "Reproduced") -> list[RenderableType]:
     """The numbers of one figure beside the published ones, and what they say about the paper's claims."""
-    view = Table(title=f"{result.figure}, as the {result.variant} has it", title_justify="left")
-    for heading in ("number", "the text says", "authors' code", "here"):
+    view = Table(title=f"{result.figure}, {result.followed}", title_justify="left")
+    for heading in ("number", "the paper says", "authors' code", "here"):
         view.add_column(heading, justify="right" if heading == "here" else "left")
     for number, text, code, ours in result.comparison:
         view.add_row(number, text, code, f"{ours:.4g}")
@@ -157,9 +157,10 @@ def _compared(comparison: "Comparison") -> Table:
         caption_justify="left",
         title_justify="left",
         box=box.SIMPLE_HEAD,
+        show_edge=False,
         padding=(0, 1, 0, 0),
     )
-    view.add_column("")
+    view.add_column("", overflow="fold")
     for heading in ("mean", "95 % interval", "success", comparison.failing, "worst"):
         view.add_column(heading, justify="right", no_wrap=True)
     for row in comparison.rows:
@@ -170,7 +171,7 @@ def _compared(comparison: "Comparison") -> Table:
             f"{row.failures}",
             f"{row.worst:.3g}",
         )
-        view.add_row(row.name.removeprefix("the textbook of "), *numbers)
+        view.add_row(comparison.called(row).removeprefix("the textbook of "), *numbers)
     return view
 
 
@@ -196,4 +197,4 @@ def _budget(learned: "Learned") -> list[RenderableType]:
 
 def _hyper(comparison: "Comparison") -> list[str]:
     """The hyperparameters of each row, which a table of this width cannot hold."""
-    return [f"{row.name}: {row.described or named(row.hyper)}" for row in comparison.rows]
+    return [f"{comparison.called(row)}: {row.described or named(row.hyper)}" for row in comparison.rows]

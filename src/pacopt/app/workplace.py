@@ -52,7 +52,7 @@ class Workplace:
             return f"The run is saved. To draw its report: pacopt report {self.run}" if self.run.exists() else ""
         return (
             f"{self.kept} finished tiles are kept in {self.unfinished}. "
-            f"To go on with them: pacopt learn {job} --out {self.run} --resume"
+            f"To continue: pacopt learn {job} --out {self.run} --resume"
         )
 
 
@@ -84,7 +84,7 @@ def check_writable(out: Path) -> None:
 def _unwritable(out: Path, error: OSError) -> StorageError:
     return StorageError(
         f"{out} cannot be written: {error.strerror or error}.",
-        "A run needs a place where directories can be made.",
+        "A run needs a place where directories can be created.",
         "",
         "Choose another with --out.",
     )

@@ -9,18 +9,18 @@ from pacopt.loss_table import LossTable
 
 GROUPS = "the training groups are independent draws from the distribution of the new one; rows of one group need not be"
 ALL_FIELDS = (
-    "copies of an instance are equal in all fields: none holds a running number or anything else that runs do not read"
+    "copies of an instance agree in every field: none holds a row number or anything else that runs do not read"
 )
 DISJOINT_GROUPS = (
-    "no training group stands in the prior split or in the test split",
-    "no training instance stands in two groups, in the prior split or in the test split",
+    "no training group appears in another split",
+    "no training instance appears in two groups or in another split",
 )
 #: Units of a score that a clock measures.
 CLOCKS = ("seconds", "s", "milliseconds", "ms", "microseconds", "us", "minutes", "min", "hours", "h")
 SEEDS = (
-    "seeds, derived from the root seed of the design and the content of each instance, behave as independent draws, "
-    "and a run in use has a fresh one",
-    "no two instances are one problem with another seed in its data",
+    "seeds, derived from the root seed of the design and the content of each instance, behave like independent draws, "
+    "and every run in use gets a fresh one",
+    "no two instances are the same problem with a different seed in the data",
 )
 
 
@@ -42,30 +42,32 @@ def ledger(stored: dict[str, Any], table: LossTable) -> list[dict[str, str]]:
     if seeds is not None:
         lines += [("declared", text) for text in SEEDS]
     if design["score"].get("unit") in CLOCKS:
-        text = "the time of a run is drawn anew with each run: on the same machine, under the same load"
+        text = "each run's time is an independent draw, on the same machine under the same load"
         lines.append(("declared", text))
     elif seeds is None and isinstance(provenance.get("steps"), int):
-        lines.append(("declared", "the algorithm is deterministic, with this number of steps and this precision"))
+        lines.append(
+            ("declared", "the algorithm is deterministic and runs with this number of steps and this precision")
+        )
     elif seeds is None:
-        lines.append(("declared", "a candidate that is run again on an instance does the same again"))
+        lines.append(("declared", "running a candidate again on the same instance gives the same result"))
     if provenance.get("known_minimum") is True:
-        lines.append(("declared", "the minimum that the problem states is the smallest loss of each instance"))
+        lines.append(("declared", "no loss of an instance lies below the minimum that the problem states for it"))
     lines += _algorithm(provenance)
     others: Any = provenance.get("baselines", {})
     foreign = sorted(name for name, about in others.items() if "engine" in about) if isinstance(others, dict) else []
     if foreign:
-        text = "the losses of other solvers ({}) are those of this very problem, at the points that they return"
+        text = "the losses reported for other solvers ({}) are losses of this problem at the points they return"
         lines.append(("declared", text.format(", ".join(foreign))))
     if stored["separate_draws"]:
-        lines.append(("declared", "instances that are equal are separate draws from the distribution"))
+        lines.append(("declared", "equal instances are separate draws from the distribution"))
     elif known(provenance, "split", "allow_duplicates") is not None:
-        twice = "no training instance stands twice, in the prior split or in the test split"
+        twice = "no training instance is duplicated or appears in another split"
         lines += [("checked", text) for text in (DISJOINT_GROUPS if grouped else (twice,))]
         lines += [("declared", ALL_FIELDS)] if known(provenance, "engine", "class") is not None else []
         if provenance.get("fields") == {"object": "object"}:
             lines.append(("declared", "objects with different fingerprints are different instances"))
     elif design["sources"] is not None:
-        lines.append(("checked", "no training instance is one of those that the design was made from"))
+        lines.append(("checked", "no training instance was used to make the design"))
     given = known(provenance, "curvature", "given")
     if given is not None and given["given"]:
         values = f"mu = {given['mu']!r}, L = {given['L']!r}"
@@ -109,9 +111,9 @@ def _algorithm(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     texts = {
         "start_reads": (
             "checked",
-            "runs begin at a point computed from fields of the instance that the loss reads too ({})",
+            "runs start at a point computed from fields of the instance that the loss reads too ({})",
         ),
-        "given_arrays": ("declared", "arrays that the algorithm was made with ({}) come from no training instance"),
+        "given_arrays": ("declared", "arrays built into the algorithm ({}) were not computed from training instances"),
     }
     found = {key: provenance.get(key) for key in texts}
     named = {key: each for key, each in found.items() if isinstance(each, list) and each}

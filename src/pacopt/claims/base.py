@@ -46,6 +46,17 @@ class Watched(NamedTuple):
     by_verdict: bool = False
 
 
+class Ending(NamedTuple):
+    """At least this part of the runs ends, without any safeguard, at or below this outcome.
+
+    `by_verdict` says that it does not hold where a user's own criterion says what success is.
+    """
+
+    outcome: float
+    part: float
+    by_verdict: bool = False
+
+
 class AbstractClaim(ABC):
     """One statement. It owns its share of epsilon, its bound, its sentence, its lines of the ledger and its unit.
 
@@ -134,6 +145,14 @@ class AbstractClaim(ABC):
 
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"] | None:
         """What it bounds, measured on the instances of a table for each candidate; None if that says nothing."""
+        return None
+
+    def interval(self, table: LossTable, design: "Design") -> tuple[float, float] | None:
+        """A 95 % confidence interval of what it bounds, from the first candidate of a table; None if there is none."""
+        return None
+
+    def ending(self, value: float, design: "Design") -> Ending | None:
+        """What its number says about the distribution of how runs end; None if it says nothing of that kind."""
         return None
 
     def watched(self, value: float, design: "Design") -> Watched | None:

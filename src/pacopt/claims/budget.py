@@ -15,6 +15,7 @@ from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.scores import AbstractScore
 from pacopt.support.cells import checked_targets
+from pacopt.support.intervals import quantile_interval
 from pacopt.support.numbers import is_real
 from pacopt.support.rounding import down, percent, percentage, up
 
@@ -107,6 +108,11 @@ class Budget(AbstractClaim):
         """The steps within which this part of the instances at hand reached the smallest target."""
         times = table.time_to(self.targets[-1])
         return np.asarray(np.quantile(times, self.part, axis=1, method="inverted_cdf"))
+
+    def interval(self, table: LossTable, design: "Design") -> tuple[float, float]:
+        """Of these steps."""
+        low, high = quantile_interval(table.time_to(self.targets[-1], slice(0, 1))[0], self.part)
+        return max(low, 0.0), high
 
     def needs_safeguard(self, design: "Design") -> bool:
         """No: it counts how runs go, whatever is returned."""

@@ -17,6 +17,7 @@ from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.scores import Digits
+from pacopt.support.intervals import factor_interval, mean_interval
 from pacopt.support.rounding import down
 
 if TYPE_CHECKING:
@@ -72,6 +73,18 @@ class Gain(Over, AbstractClaim):
         """Ratios of means, or more digits; None if the first baseline did not run on these instances."""
         return self._measured(table, design) if self.over[0] in table.baselines else None
 
+    def interval(self, table: LossTable, design: "Design") -> tuple[float, float] | None:
+        """Of the ratio of means over the first baseline, or of how many digits more."""
+        if self.over[0] not in table.baselines:
+            return None
+        score = design.score
+        ours, theirs = score.of(table, slice(0, 1))[0], score.of(baseline_table(table, self.over[0]))[0]
+        if isinstance(score, Digits):
+            low, high = mean_interval((1 + theirs - ours) / 2)
+            return score.scale * (2 * low - 1), score.scale * (2 * high - 1)
+        found = factor_interval(ours, theirs)
+        return found.low, found.high
+
     def _measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         score = design.score
         ours = by_rows(table, lambda rows: score.of(table, rows).mean(axis=1))
@@ -102,7 +115,8 @@ class Gain(Over, AbstractClaim):
         others = [(each, values.get(key_of(self.name, each))) for each in self.over[1:]]
         unit = "digits" if isinstance(design.score, Digits) else "times"
         said = [
-            f"over {name} {'none is shown' if value is None else f'{down(value)} {unit}'}" for name, value in others
+            f"{'none shown' if value is None else f'at least {down(value)} {unit}'} over {name}"
+            for name, value in others
         ]
         lines = [f"Gains over the other baselines: {', '.join(said)}."] if said else []
         what = [

@@ -12,36 +12,34 @@ if TYPE_CHECKING:
     from pacopt.design import Design
 
 DETERMINISTIC = Assumption(
-    "the algorithm is deterministic, with this number of steps and this precision", Status.DECLARED
+    "the algorithm is deterministic and runs with this number of steps and this precision", Status.DECLARED
 )
 RANDOM = Assumption(
-    "seeds, derived from the root seed of the design and the content of each instance, behave as independent draws, "
-    "and a run in use has a fresh one",
+    "seeds, derived from the root seed of the design and the content of each instance, behave like independent draws, "
+    "and every run in use gets a fresh one",
     Status.DECLARED,
 )
-NO_HIDDEN_SEEDS = Assumption("no two instances are one problem with another seed in its data", Status.DECLARED)
+NO_HIDDEN_SEEDS = Assumption("no two instances are the same problem with a different seed in the data", Status.DECLARED)
 GROUPS_IID = Assumption(
     "the training groups are independent draws from the distribution of the new one; rows of one group need not be",
     Status.DECLARED,
 )
-GROUPS_DISJOINT = Assumption("no training group stands in the prior split or in the test split", Status.CHECKED)
-REPEATABLE = Assumption("a candidate that is run again on an instance does the same again", Status.DECLARED)
+GROUPS_DISJOINT = Assumption("no training group appears in another split", Status.CHECKED)
+REPEATABLE = Assumption("running a candidate again on the same instance gives the same result", Status.DECLARED)
 MEASURED = Assumption(
-    "the time of a run is drawn anew with each run: on the same machine, under the same load", Status.DECLARED
+    "each run's time is an independent draw, on the same machine under the same load", Status.DECLARED
 )
-DISJOINT = Assumption("no training instance stands twice, in the prior split or in the test split", Status.CHECKED)
-DISJOINT_ROWS = Assumption(
-    "no training instance stands in two groups, in the prior split or in the test split", Status.CHECKED
-)
+DISJOINT = Assumption("no training instance is duplicated or appears in another split", Status.CHECKED)
+DISJOINT_ROWS = Assumption("no training instance appears in two groups or in another split", Status.CHECKED)
 ALL_FIELDS = Assumption(
-    "copies of an instance are equal in all fields: none holds a running number or anything else that runs do not read",
+    "copies of an instance agree in every field: none holds a row number or anything else that runs do not read",
     Status.DECLARED,
 )
 OBJECTS = Assumption("objects with different fingerprints are different instances", Status.DECLARED)
-SEPARATE_DRAWS = Assumption("instances that are equal are separate draws from the distribution", Status.DECLARED)
-NOT_REUSED = Assumption("no training instance is one of those that the design was made from", Status.CHECKED)
+SEPARATE_DRAWS = Assumption("equal instances are separate draws from the distribution", Status.DECLARED)
+NOT_REUSED = Assumption("no training instance was used to make the design", Status.CHECKED)
 STUDY = Assumption("the study that the candidates come from used no training instance", Status.DECLARED)
-MINIMUM = Assumption("the minimum that the problem states is the smallest loss of each instance", Status.DECLARED)
+MINIMUM = Assumption("no loss of an instance lies below the minimum that the problem states for it", Status.DECLARED)
 
 
 def ledger_of(
@@ -63,7 +61,7 @@ def ledger_of(
     entries += _of_algorithm(origin)
     if origin.foreign_baselines:
         names = ", ".join(sorted(origin.foreign_baselines))
-        text = f"the losses of other solvers ({names}) are those of this very problem, at the points that they return"
+        text = f"the losses reported for other solvers ({names}) are losses of this problem at the points they return"
         entries.append(Assumption(text, Status.DECLARED))
     if separate_draws:
         entries.append(SEPARATE_DRAWS)
@@ -90,12 +88,11 @@ def _of_algorithm(origin: Origin) -> list[Assumption]:
     entries = []
     if origin.start_reads:
         fields = ", ".join(origin.start_reads)
-        text = f"runs begin at a point computed from fields of the instance that the loss reads too ({fields})"
+        text = f"runs start at a point computed from fields of the instance that the loss reads too ({fields})"
         entries.append(Assumption(text, Status.CHECKED))
     if origin.given_arrays:
-        text = (
-            f"arrays that the algorithm was made with ({', '.join(origin.given_arrays)}) come from no training instance"
-        )
+        names = ", ".join(origin.given_arrays)
+        text = f"arrays built into the algorithm ({names}) were not computed from training instances"
         entries.append(Assumption(text, Status.DECLARED))
     return entries
 

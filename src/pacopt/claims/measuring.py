@@ -1,10 +1,12 @@
 """Claims beside what they come to on other instances than those that they were made from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pacopt.claims.base import AbstractClaim
 from pacopt.claims.foreign import ForeignClaim
+from pacopt.claims.over import Over, key_of
 from pacopt.loss_table import LossTable
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ class Measured(NamedTuple):
     draws: int
 
     @property
+    def name(self) -> str:
+        """What is claimed, and over which baseline."""
+        return f"{self.claim.name} over {self.claim.over[0]}" if isinstance(self.claim, Over) else self.claim.name
+
+    @property
     def holds(self) -> bool:
         """Whether what was measured is on the right side of what is claimed.
 
@@ -33,14 +40,28 @@ class Measured(NamedTuple):
 def measured_beside(values: Mapping[str, Any], design: "Design", table: LossTable) -> list[Measured]:
     """The numbers that are certified of a candidate beside those of its runs, the first row of a table.
 
-    Claims that state nothing are left out, and so are those whose numbers these runs do not tell.
+    A claim over several baselines is as many claims. Those that state nothing are left out, and so are those whose
+    numbers these runs do not tell.
     """
     found = []
-    for claim in design.claims:
-        certified = values.get(claim.name)
+    for claim, certified in _each(design.claims, values):
         if certified is None or isinstance(claim, ForeignClaim):
             continue
         measured = claim.measured(table, design)
         if measured is not None:
             found.append(Measured(claim, float(certified), float(measured[0]), table.shape[1]))
     return found
+
+
+def _each(claims: tuple[AbstractClaim, ...], values: Mapping[str, Any]) -> Iterator[tuple[AbstractClaim, Any]]:
+    """Claims and their numbers, those over several baselines one by one."""
+    for claim in claims:
+        yield (claim if not isinstance(claim, Over) else _over(claim, claim.over[0])), values.get(claim.name)
+        if isinstance(claim, Over):
+            for baseline in claim.over[1:]:
+                yield _over(claim, baseline), values.get(key_of(claim.name, baseline))
+
+
+def _over(claim: Any, baseline: str) -> AbstractClaim:
+    alone: AbstractClaim = replace(claim, over=(baseline,), described=())
+    return alone

@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.order_statistics import OrderStatistics
-from pacopt.claims.base import AbstractClaim, Highlight, Watched
+from pacopt.claims.base import AbstractClaim, Ending, Highlight, Watched
 from pacopt.claims.subject import Subject
 from pacopt.errors import DesignError
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.support.intervals import quantile_interval
 from pacopt.support.numbers import is_real
 from pacopt.support.rounding import percentage
 
@@ -52,6 +53,15 @@ class Quantile(AbstractClaim):
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         """The quantile of the instances at hand; an order statistic, since between two of them one may be infinite."""
         return np.asarray(np.quantile(table.outcomes(), self.level, axis=1, method="inverted_cdf"))
+
+    def interval(self, table: LossTable, design: "Design") -> tuple[float, float]:
+        """Of the quantile; no run ends below zero."""
+        low, high = quantile_interval(table.outcomes(slice(0, 1))[0], self.level)
+        return max(low, 0.0), high
+
+    def ending(self, value: float, design: "Design") -> Ending:
+        """So many end at or below the quantile."""
+        return Ending(value, self.level)
 
     def watched(self, value: float, design: "Design") -> Watched:
         """By 1 for a run that ends beyond the quantile."""

@@ -16,6 +16,7 @@ from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.scores import AbstractScore, Ratio
+from pacopt.support.intervals import mean_interval
 from pacopt.support.rounding import percent, up
 
 if TYPE_CHECKING:
@@ -73,6 +74,11 @@ class Risk(AbstractClaim):
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         """Means of the score."""
         return design.score.scale * by_rows(table, lambda rows: design.score.of(table, rows).mean(axis=1))
+
+    def interval(self, table: LossTable, design: "Design") -> tuple[float, float]:
+        """Of the mean score, in its unit."""
+        low, high = mean_interval(design.score.of(table, slice(0, 1))[0])
+        return design.score.scale * low, design.score.scale * high
 
     def watched(self, value: float, design: "Design") -> Watched:
         """By the score of the design."""

@@ -8,9 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 from pacopt.bounds.success import ClopperPearson, success_counts
-from pacopt.claims.base import AbstractClaim, Highlight, Watched
+from pacopt.claims.base import AbstractClaim, Ending, Highlight, Watched
 from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
+from pacopt.support.intervals import share_interval
 from pacopt.support.rounding import down, percent
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ class Success(AbstractClaim):
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
         """Frequencies of success."""
         return success_counts(table, design.target_ratio) / table.shape[1]
+
+    def interval(self, table: LossTable, design: "Design") -> tuple[float, float]:
+        """Of the probability of success."""
+        return share_interval(int(success_counts(table, design.target_ratio)[0]), table.shape[1])
+
+    def ending(self, value: float, design: "Design") -> Ending | None:
+        """So many end at or below the target ratio, where there is a start."""
+        return Ending(design.target_ratio, value, by_verdict=True) if design.score.relative else None
 
     def watched(self, value: float, design: "Design") -> Watched:
         """By 1 for a run that does not succeed."""

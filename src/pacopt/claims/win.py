@@ -14,6 +14,7 @@ from pacopt.claims.over import Over, key_of
 from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.support.intervals import share_interval
 from pacopt.support.rounding import down, percent
 
 if TYPE_CHECKING:
@@ -59,6 +60,13 @@ class Win(Over, AbstractClaim):
         """How often it ended below the first baseline; None if that did not run on these instances."""
         return wins(table, self.over[0], design.score).mean(axis=1) if self.over[0] in table.baselines else None
 
+    def interval(self, table: LossTable, design: "Design") -> tuple[float, float] | None:
+        """Of the probability of ending below the first baseline."""
+        if self.over[0] not in table.baselines:
+            return None
+        won = wins(table.select(rows=[0]), self.over[0], design.score)[0]
+        return share_interval(int(won.sum()), len(won))
+
     def sentence(self, value: float | None, subject: Subject) -> str:
         """On so many instances."""
         if not value:
@@ -72,8 +80,8 @@ class Win(Over, AbstractClaim):
 
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
         """The other baselines."""
-        said = [f"{each} on {percent(down(values[key_of(self.name, each)]))}" for each in self.over[1:]]
-        return [f"It {design.score.wins} other baselines at least so often: {', '.join(said)}."] if said else []
+        said = [f"{each} on at least {percent(down(values[key_of(self.name, each)]))}" for each in self.over[1:]]
+        return [f"It {design.score.wins} the other baselines too: {', '.join(said)} of instances."] if said else []
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """In per cent."""

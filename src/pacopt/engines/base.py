@@ -96,7 +96,7 @@ class AbstractEngine(ABC):
 
     @abstractmethod
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
-        """One instance, with the safeguard that returns the start unless the run ended at or below it."""
+        """One instance, with the safeguard that falls back to the start if the loss did not decrease."""
 
     def recording(self, targets: tuple[float, ...]) -> "AbstractEngine":
         """This engine, which records when runs first reach these parts of their start."""

@@ -30,6 +30,8 @@ from pacopt.stages.weighing import Prior
 
 #: What the learned algorithm and the one that Optuna tuned are called among the others.
 LEARNED, TUNED = "learned", "Optuna"
+#: The seed of draws that are used for nothing.
+SPARE = 2_000_003
 
 
 class Sampler(Protocol):
@@ -57,12 +59,12 @@ class Sizes(NamedTuple):
 class Family:
     """A stream of problems, the algorithm that is learned for it, and the solvers that people would take instead.
 
-    `sample(count, seed=...)` draws instances. `algorithm` is what is learned; a function in its place is given the
-    split, of which it may look at the prior part, to learn a metric say. `usual` are the solvers that people use, by
-    name, the textbook's first, each with as many gradients; left out, they are the usual ones for smooth problems, or
-    for problems with a proximal map. `tuned` is what Optuna tunes, with as many runs as learning takes and in at most
-    300 trials: an algorithm with a few numbers. `prior`, `score` and `budget` are those of `learn`. `note` is said
-    beside the results.
+    `sample(count, seed=...)` draws instances. `algorithm` is what is learned; a function in its place is given a split
+    to learn a metric from, say, whose prior part is that of the family and whose other parts are other draws. `usual`
+    are the solvers that people use, by name, the textbook's first, each with as many gradients; left out, they are the
+    usual ones for smooth problems, or for problems with a proximal map. `tuned` is what Optuna tunes, with as many runs
+    as learning takes and in at most 300 trials: an algorithm with a few numbers. `prior`, `score` and `budget` are
+    those of `learn`. `note` is said beside the results.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from pacopt import AbstractProblem
@@ -143,8 +145,11 @@ class Family:
         return found
 
     def learns(self, parts: Split) -> AbstractAlgorithm:
-        """The algorithm that is learned, which may know the prior part."""
-        return self.algorithm if isinstance(self.algorithm, AbstractAlgorithm) else self.algorithm(parts)
+        """The algorithm that is learned, which may know the prior part; no training instance is handed to it."""
+        if isinstance(self.algorithm, AbstractAlgorithm):
+            return self.algorithm
+        spare = split(self.sampled(3, seed=SPARE), prior=1, train=1, test=1, seed=0)
+        return self.algorithm(replace(parts, train=spare.train, test=spare.test, rows=None))
 
 
 def _check(family: Family) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -26,6 +26,9 @@ from pacopt.stages.asking import checked_score, recording
 from pacopt.stages.baselines import Baseline, Opponent, opponents
 from pacopt.support.intervals import Factor, factor_interval, mean_interval
 from pacopt.support.progress import StageProgress, silent
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: The usual solvers are compared on so many rows of the prior split, to find the best of them; curves are of as many.
 ENOUGH = 1000
@@ -97,6 +100,17 @@ class Contest:
     def violations(self) -> tuple[Measured, ...]:
         """The claims that the fresh instances contradict."""
         return tuple(check for check in self.checks if not check.holds)
+
+    def _repr_html_(self) -> str:
+        from pacopt.families.views import contest_html
+
+        return contest_html(self)
+
+    def to_dataframe(self) -> "DataFrame":
+        """One row for each solver, in pandas: its mean on the fresh instances, and factors to the learned one."""
+        from pacopt.families.views import contest_frame
+
+        return contest_frame(self)
 
 
 def contest(

@@ -21,9 +21,13 @@ POINTS, LEAST = 400, 1e-4
 
 def picture(found: Contest, path: Path) -> Path:
     """Write the picture of a contest, as PNG or SVG by the ending of the path."""
-    drawn = _relative(found) if found.score.relative else _effort(found)
-    drawn.save(str(path), scale_factor=2)
+    chart(found).save(str(path), scale_factor=2)
     return path
+
+
+def chart(found: Contest) -> alt.LayerChart:
+    """The picture as a chart of Altair."""
+    return _relative(found) if found.score.relative else _effort(found)
 
 
 def _relative(found: Contest) -> alt.LayerChart:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pacopt.claims.over import Over
 from pacopt.families.base import LEARNED, TUNED
 from pacopt.families.contests import Contest
 from pacopt.support.rounding import down, percent
@@ -54,7 +53,6 @@ def line(found: Contest) -> Line:
 def verdict(found: Contest) -> str:
     """Whether learning helps, in a sentence: what is certified, or what the fresh instances say."""
     score, best = found.score, found.best
-    claims = [check for check in found.checks if isinstance(check.claim, Over)]
     means = f"{score.told(found[LEARNED].mean)} against {score.told(found[best].mean)} of {best}"
     deployed = found.learned.certificate.deployed
     if deployed.values["gain"] is not None:
@@ -65,8 +63,8 @@ def verdict(found: Contest) -> str:
         text = f"learning may help, but no gain could be certified: {means}"
     else:
         text = f"learning does not help: {means}"
-    wrong = [check.claim.name for check in (*claims, *found.checks) if not check.holds]
-    held = "every claim holds on" if not wrong else f"{', '.join(dict.fromkeys(wrong))} did not hold on"
+    wrong = [check.name for check in found.violations]
+    held = "every claim holds on" if not wrong else f"{', '.join(wrong)} did not hold on"
     return f"{found.family.name}: {text}; {held} {found.fresh:,} fresh draws"
 
 
@@ -89,7 +87,7 @@ def document(found: Contest) -> dict[str, Any]:
             for each in found.methods
         ],
         "claims": [
-            {"name": each.claim.name, "certified": each.certified, "measured": each.measured, "holds": each.holds}
+            {"name": each.name, "certified": each.certified, "measured": each.measured, "holds": each.holds}
             for each in found.checks
         ],
         "fresh": found.fresh,

@@ -1,4 +1,4 @@
-"""What a plan says, in words: what a wish needs, what so many instances can claim, and what they can never show."""
+"""What a plan says, in words: what a wish needs, what N instances can certify, and what they can never show."""
 
 from dataclasses import dataclass
 
@@ -47,20 +47,20 @@ def needs(
 
 
 def expected(guesses: Guesses, train: int) -> str:
-    """What so many training instances can claim."""
-    mean, compared = guesses.mean, guesses.compared
+    """What this many training instances can certify."""
+    mean, compared, unit = guesses.mean, guesses.compared, guesses.unit
     certified = certifiable_success(train, guesses.left, guesses.failure_rate)
     risk = predicted_risk(mean, guesses.variation, train, guesses.left)
     parts = [
         f"success with probability at least {down(certified)} {_failing(guesses)}",
-        f"a bound of about {guesses.unit.shown(float(up(risk, 3)), 3)} on a {guesses.unit.mean(mean)}",
+        f"a bound of about {up(risk * unit.top)}{unit.name and ' '}{unit.name} on a {unit.mean(mean)}",
     ]
     if guesses.targets is not None:
         within = certifiable_budget(train, guesses.left, guesses.late_rate, guesses.targets)
         parts.append(f"at least {down(within)} of all instances within the budget {_late(guesses)}")
     if compared is not None:
         gain = predicted_gain(compared, train, guesses.left)
-        shown = "no gain" if gain is None else f"a gain of about {down(gain, 3)}"
+        shown = "no gain" if gain is None else f"a gain of about {down(gain)}"
         parts.append(f"{shown} {_truly(guesses)}")
     return "; ".join(parts)
 

@@ -103,7 +103,7 @@ def make_plan(
     top: float = 1.0,
     unit: str = "",
 ) -> Plan:
-    """What so many instances can claim, how many the claims need, or whether the one is enough for the other.
+    """What N instances can certify, how many the claims need, or whether the one is enough for the other.
 
     A budget is a claim more, and leaves less of the failure probability to the others. It is asked for by `within`,
     `late_rate` or `targets`, and the size of a gain by `gain` or `factor`. For another score than a ratio, `top` is its

@@ -75,7 +75,7 @@ class Budgets:
 
     def _cell(self, steps: float, target: Target) -> str:
         test = self.measured(steps, target)
-        said = percent(down(self.stairs.probability(steps, target), 3)).removesuffix(PERCENT)
+        said = percent(down(self.stairs.probability(steps, target))).removesuffix(PERCENT)
         return said if test is None else f"{said} ({100 * test:.3g})"
 
     @property

@@ -1,6 +1,6 @@
 """All candidates with what is known about each, as the charts of posterior and frontier need them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +97,7 @@ class Candidates:
 
     def told(self, i: int) -> tuple[str, ...]:
         """What is certified of one candidate, in the order of `claims`."""
-        return tuple(certified(claim, float(self.bounds[claim.name][i])) for claim in self.claims)
+        return tuple(certified(claim, float(self.bounds[claim.name][i]), self.design) for claim in self.claims)
 
     def headings(self) -> tuple[str, ...]:
         """What stands above these texts."""
@@ -140,6 +140,14 @@ class Candidates:
         values = self.values[name].astype(float)
         ends = [*np.percentile(values, MIDDLE, method="inverted_cdf"), *values[self.posterior > HEAVY]]
         ends += [values[self.deployed]] + ([] if self.standard is None else [self.standard[name]])
+        return self._around(name, ends)
+
+    def wide_axis(self, name: str, among: np.ndarray) -> Axis:
+        """An axis for one hyperparameter that holds all of these candidates, and the textbook's."""
+        values = self.values[name].astype(float)[among]
+        return self._around(name, [*values, *([] if self.standard is None else [self.standard[name]])])
+
+    def _around(self, name: str, ends: Sequence[float]) -> Axis:
         spread = SPREAD if self.decades.get(name) else np.inf if name in self.decades else UNKNOWN_SPREAD
         return Axis.around(ends, log=bool(min(ends) > 0 and max(ends) > spread * min(ends)))
 

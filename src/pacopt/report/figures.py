@@ -49,10 +49,19 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """Instances by their index, each linked to its mark in the charts, under a title."""
+
+    title: str
+    indices: tuple[int, ...]
+    numbers: Numbers
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A heading that says what one sees, a caption, charts (or none, where the caption says why) and numbers.
 
-    `uneven` charts differ in height, and are aligned at their tops.
+    `uneven` charts differ in height, and are aligned at their tops. `listed` are instances, each with its mark.
     """
 
     name: str
@@ -62,6 +71,7 @@ class Figure:
     charts: tuple[Chart, ...] = ()
     numbers: Numbers | None = None
     uneven: bool = False
+    listed: Listed | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@
     ast: true, // expressions are interpreted, so that the page needs no eval
     defaultStyle: false,
     tooltip: { disableDefaultStyle: true },
+    loader: { target: "_self" },
   };
 
   const specs = read("specs");
@@ -39,12 +40,18 @@
   }
   if (slider) slider.addEventListener("input", slide);
 
+  // The index of an instance shows its mark in each scatter.
+  for (const link of document.querySelectorAll("[data-instance]")) {
+    link.addEventListener("click", () => {
+      for (const [name, view] of views) {
+        if (name.startsWith("rival")) view.signal("picked", Number(link.dataset.instance)).runAsync();
+      }
+    });
+  }
+
   // Opened as a file of its run, the page knows where the run is.
   if (location.protocol === "file:") {
     const directory = decodeURIComponent(location.pathname).replace(/\/[^/]*$/, "") || "/";
-    const plain = /^[\w@%+=:,./-]+$/.test(directory);
-    const quoted = plain ? directory : `'${directory.replaceAll("'", `'"'"'`)}'`;
-    document.getElementById("verify").textContent = `pacopt verify ${quoted}`;
     const use = document.getElementById("use");
     if (use) use.textContent = use.textContent.replace('"RUN"', () => JSON.stringify(directory));
   }

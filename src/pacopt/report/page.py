@@ -26,15 +26,21 @@ def report_html(learned: Reportable | Certificate) -> str:
     from markupsafe import Markup
 
     from pacopt.report.candidates import Candidates
+    from pacopt.report.sections.arrays import arrays_figure
     from pacopt.report.sections.breakdown import breakdown_figure
     from pacopt.report.sections.budget import budget_figure
     from pacopt.report.sections.choices import choices_of
     from pacopt.report.sections.curves import curves_figure
     from pacopt.report.sections.decisions import decisions_figure
+    from pacopt.report.sections.failures import failures_figure
+    from pacopt.report.sections.held import held_figure
     from pacopt.report.sections.histogram import histogram_figure
     from pacopt.report.sections.measured import measured_of
     from pacopt.report.sections.origin import chosen_values, not_claimed, origin, recomputed, title_of
     from pacopt.report.sections.posterior import posterior_figure
+    from pacopt.report.sections.profile import profile_figure
+    from pacopt.report.sections.rivals import rivals_figure
+    from pacopt.report.sections.seeds import seeds_figure
     from pacopt.report.sections.summary import summary_of
     from pacopt.report.sections.use import use_of
     from pacopt.report.words import chosen
@@ -43,10 +49,16 @@ def report_html(learned: Reportable | Certificate) -> str:
     certificate, candidates = source.certificate, Candidates.of(source)
     choices = choices_of(source, candidates)
     possible = (
+        held_figure(source),
         budget_figure(source),
+        profile_figure(source),
+        rivals_figure(source),
         curves_figure(source),
         decisions_figure(source),
+        seeds_figure(source),
         histogram_figure(source),
+        failures_figure(source, candidates),
+        arrays_figure(source),
         posterior_figure(source, candidates),
         choices.figure,
         breakdown_figure(source),

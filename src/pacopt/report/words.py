@@ -1,7 +1,7 @@
 """Numbers as a report says them: bounds to the safe side, estimates to the nearest."""
 
+import re
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,37 @@ from pacopt.support.values import named, short
 
 #: Whole numbers below this one are written out.
 WRITTEN_OUT = 1e6
+#: Smaller numbers than this one never look whole if they are not.
+CLOSE = 10.0
+#: A bound on what is at most `scale` by itself, or nearly, says nothing if it is so many times larger.
+FAR = 10.0
+#: What is said in place of such a bound.
+USELESS = "no useful bound"
 
 
 def estimate(value: float, digits: int = 4) -> str:
-    """A measured number, to the nearest of some digits."""
-    return "∞" if np.isinf(value) else f"{value:.{digits}g}"
+    """A measured number, to the nearest of some digits, with the exponents that bounds have.
+
+    >>> [estimate(value) for value in (0.123456, 4.0021e-7, 3e17)]
+    ['0.1235', '4.002e-7', '3e+17']
+    """
+    return "∞" if np.isinf(value) else re.sub(r"e([+-])0+", r"e\1", f"{value:.{digits}g}")
 
 
-def certified(claim: AbstractClaim, value: float | None) -> str:
+def certified(claim: AbstractClaim, value: float | None, design: Design) -> str:
     """A certified number, rounded to the safe side."""
-    return claim.missing if value is None or not np.isfinite(value) else claim.shown(value)
+    if value is None or not np.isfinite(value):
+        return claim.missing
+    if useless(claim, value, design):
+        return USELESS
+    return claim.shown(value)
+
+
+def useless(claim: AbstractClaim, value: float | None, design: Design) -> bool:
+    """Whether a number is so far above all scores that it says nothing: 2e27 times the start."""
+    if value is None or claim.at_least or not claim.in_scores(design):
+        return False
+    return bool(value > FAR * design.score.scale)
 
 
 def noun(claim: AbstractClaim, design: Design) -> str:
@@ -69,12 +90,17 @@ def level_percent(level: float) -> str:
 def value_text(value: Any) -> str:
     """A hyperparameter for reading.
 
-    >>> [value_text(value) for value in (0.123456, 12345.0, 20, True, "dual simplex")]
-    ['0.1235', '12345', '20', 'True', 'dual simplex']
+    >>> [value_text(value) for value in (0.123456, 0.99996123, 12345.0, 20, True, "dual simplex")]
+    ['0.1235', '0.99996', '12345', '20', 'True', 'dual simplex']
     """
     if not isinstance(value, float):
         return short(value)
-    return f"{value:.0f}" if value.is_integer() and abs(value) < WRITTEN_OUT else f"{value:.4g}"
+    if value.is_integer() and abs(value) < WRITTEN_OUT:
+        return f"{value:.0f}"
+    digits = 4
+    while digits < 17 and abs(value) < CLOSE and float(f"{value:.{digits}g}").is_integer():
+        digits += 1  # a momentum of 0.99996 is not one of 1
+    return estimate(value, digits)
 
 
 def hyper_text(hyper: Mapping[str, Any]) -> str:
@@ -92,22 +118,6 @@ def solve_line(hyper: Mapping[str, Any], candidate: int) -> str:
 def standard_row(comparison: Comparison | None) -> Row | None:
     """The textbook's hyperparameters on the test split, if both are there."""
     return comparison["standard"] if comparison is not None and "standard" in comparison else None
-
-
-def added_up(parts: list[float], total: float) -> tuple[list[str], str]:
-    """Texts of parts that add up, as printed, to the text of their total, which is rounded up.
-
-    What rounding leaves over goes to the second part, which is the price of rounding for the confidence.
-
-    >>> added_up([0.03773, 0.005868, 0.0006607], 0.0442587)
-    (['0.03773', '0.00587', '0.00066'], '0.04426')
-    """
-    bound = Context(prec=4, rounding=ROUND_CEILING).create_decimal(total)
-    unit = Decimal(1).scaleb(bound.adjusted() - 3)
-    bound = bound.quantize(unit)
-    rounded = [Decimal(part).quantize(unit) for part in parts]
-    rounded[1] = bound - sum(rounded) + rounded[1]
-    return [str(part) if part else "0" for part in rounded], str(bound)
 
 
 def kept(count: int, limit: int, always: np.ndarray) -> np.ndarray:

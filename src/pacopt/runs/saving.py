@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pacopt.certificate import Certificate
+from pacopt.comparison import CURVES, Curves
 from pacopt.errors import PacoptError, StorageError
 from pacopt.loss_table import LossTable
 from pacopt.report.page import write_report
@@ -106,3 +109,14 @@ def _table(certificate: Certificate) -> LossTable:
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
+
+
+def curves_stored(curves: Curves) -> dict[str, np.ndarray]:
+    """The arrays of curves in a file."""
+    return {"names": np.array(curves.names), **{name: getattr(curves, name) for name in CURVES}}
+
+
+def curves_restored(arrays: Mapping[str, Any], test: LossTable) -> Curves:
+    """Curves as they were stored; those of earlier versions have no names, and are those of the rows."""
+    names = tuple(arrays["names"].tolist()) if "names" in arrays else test.origin.rows
+    return Curves(names, **{name: arrays[name] for name in CURVES})

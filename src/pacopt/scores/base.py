@@ -48,7 +48,7 @@ class AbstractScore(ABC):
     @property
     def safeguard(self) -> str:
         """How a sentence on what is relative to the start begins."""
-        return f"Returning the start unless the run ended at or below it{self.aside}"
+        return f"Falling back to the start if the {self.quantity} did not decrease"
 
     def measuring(self, metric: "Metric") -> "AbstractScore":
         """This score of a metric in place of the loss."""

@@ -1,4 +1,4 @@
-"""The final-to-initial ratio, with the safeguard that returns the start unless the run ended at or below it."""
+"""The final-to-initial ratio, with the safeguard that falls back to the start if the loss did not decrease."""
 
 from dataclasses import dataclass
 from math import isfinite

@@ -1,13 +1,15 @@
-"""One instance as a user hands it over to be solved."""
+"""One instance, and hyperparameters to solve it with, as a user hands them over."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from pacopt.errors import InstancesError, suggest
+from pacopt.errors import CandidatesError, InstancesError, suggest
 from pacopt.instances import Instances
+from pacopt.loss_table import LossTable
 from pacopt.support.contents import FILE, OBJECT
+from pacopt.support.values import same_hyper
 
 
 def received(instance: Any, expected: Mapping[str, str]) -> tuple[dict[str, Any], Instances]:
@@ -41,3 +43,17 @@ def received(instance: Any, expected: Mapping[str, str]) -> tuple[dict[str, Any]
             )
         checked[name] = array[0].astype(kind)
     return checked, Instances({name: np.expand_dims(array, 0) for name, array in checked.items()})
+
+
+def candidate_of(table: LossTable, hyper: Any) -> dict[str, Any]:
+    """The candidate with these hyperparameters; others are not covered by the certificate."""
+    wanted = hyper if isinstance(hyper, Mapping) else {}
+    for candidate in map(table.hyper, range(table.shape[0])):
+        if same_hyper(candidate, wanted):
+            return candidate
+    raise CandidatesError(
+        f"{hyper!r} is none of the {table.shape[0]} candidates.",
+        "Hyperparameters to solve with come from the certificate, from sample() or from the frontier.",
+        "The certificate covers the candidates of its design and nothing between them.",
+        "Leave `hyper` out for the deployed ones.",
+    )

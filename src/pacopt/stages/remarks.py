@@ -26,12 +26,15 @@ def remarks_on(
     curves: Curves | None,
     comparison: Comparison | None,
     training: tuple[Raw, Raw | None],
+    *,
+    job: bool = False,
 ) -> tuple[str, ...]:
     """Warnings: a value at the edge of its domain, a loss that stopped far from 0, failed runs, a better textbook.
 
-    How the deployed candidate and the textbook's did in training is looked at where there is no test split.
+    How the deployed candidate and the textbook's did in training is looked at where there is no test split. What was
+    learned from a job file is spoken of in its words.
     """
-    found = _edges(hyper, origin.domain, studied=origin.study is not None)
+    found = _edges(hyper, origin.domain, studied=origin.study is not None, job=job)
     if not origin.seeds_matter:
         found.append(
             "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key; if it is "
@@ -53,7 +56,7 @@ def remarks_on(
     return tuple(found)
 
 
-def _edges(hyper: Mapping[str, Any], domain: Domain, *, studied: bool) -> list[str]:
+def _edges(hyper: Mapping[str, Any], domain: Domain, *, studied: bool, job: bool = False) -> list[str]:
     """Values beyond or at an end of where they were looked for; a lower end of 0 (whole numbers: or 1) is natural."""
     found = []
     for name, space in domain.items():
@@ -78,14 +81,23 @@ def _edges(hyper: Mapping[str, Any], domain: Domain, *, studied: bool) -> list[s
             wider = (
                 "make a study of a wider range, and certify it with new training instances"
                 if studied
-                else f'learn with new training instances and prior=pacopt.priors.Search({{"{name}": '
-                f"pacopt.{space.example}}})"
+                else f"learn with new training instances and {_wider(name, space, job)}"
             )
             found.append(
                 f"{what} {'outside of' if beyond else 'at the edge of'} where it was looked for, [{space.low:g}, "
                 f"{space.high:g}]{more}, {wider}"
             )
     return found
+
+
+def _wider(name: str, space: Interval | Whole | Array, job: bool) -> str:
+    """How a wider range is asked for, in a job file or in Python."""
+    if job and isinstance(space, Array):
+        return f"a wider {name} in the space of your algorithm"
+    if job:
+        flags = f"{', log = true' if space.log else ''}{', whole = true' if isinstance(space, Whole) else ''}"
+        return f"[domain] {name} = {{ low = ..., high = ...{flags} }}"
+    return f'prior=pacopt.priors.Search({{"{name}": pacopt.{space.example}}})'
 
 
 def _plateau(curves: Curves) -> list[str]:

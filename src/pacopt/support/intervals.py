@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import betaincinv
+from scipy.special import bdtr, bdtrc, betaincinv
 
 #: How often an interval may miss, half of it at each end.
 MISS = 0.05
@@ -62,6 +62,24 @@ def share_interval(successes: int, runs: int, *, miss: float = MISS) -> tuple[fl
     low = float(betaincinv(successes, runs - successes + 1, miss / 2)) if successes else 0.0
     high = float(betaincinv(successes + 1, runs - successes, 1 - miss / 2)) if successes < runs else 1.0
     return low, high
+
+
+def quantile_interval(
+    values: Float[np.ndarray, " instance"], level: float, *, miss: float = MISS
+) -> tuple[float, float]:
+    """A confidence interval of a quantile, from independent draws: two of them, or unbounded where there are too few.
+
+    **Theorem** (order statistics). The number of draws at or below the quantile is at least, and that of draws below it
+    at most, binomial with this level: the ends are the ranks beyond which half of the miss lies.
+
+    >>> quantile_interval(np.arange(1.0, 101.0), 0.9)
+    (84.0, 96.0)
+    """
+    ordered, n = np.sort(values), len(values)
+    ranks = np.arange(1, n + 1)
+    early = np.flatnonzero(bdtr(ranks - 1, n, level) <= miss / 2)
+    late = np.flatnonzero(bdtrc(ranks - 1, n, level) <= miss / 2)
+    return (float(ordered[early[-1]]) if len(early) else -np.inf), (float(ordered[late[0]]) if len(late) else np.inf)
 
 
 def factor_interval(

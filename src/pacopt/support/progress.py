@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-#: Called with the name of a stage and its numbers of finished and of all runs; a stage without runs is one.
+#: Called with the name of a stage and its numbers of finished and of all runs; a stage without runs is one. Behind a
+#: comma, the name may say how far it has come.
 StageProgress = Callable[[str, int, int], None]
 #: The name under which the runs of all stages together are told, as soon as their number is known.
 WHOLE = "whole"
@@ -25,6 +26,8 @@ STAGES = {
     "verify": "recomputing every number",
     "rerun": "running cells again",
 }
+#: What a stage counts, if not runs: of Optuna's study, of a training.
+COUNTED = {"Optuna": "trials", "training": "rounds"}
 #: Seconds between two lines about the same stage, and between two lines in a notebook.
 PAUSE, BLINK = 10.0, 0.2
 #: No guess of the time left is made before so many seconds.
@@ -113,14 +116,16 @@ class Lines:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Log what is new."""
         now = time.monotonic()
+        name, _, detail = stage.partition(", ")
+        words, counted = STAGES.get(name, name), COUNTED.get(name, "runs")
         if stage == WHOLE:
             self._pace.told(done, total)
-        elif stage != self._stage:
-            self._stage, self._said = stage, now
-            self._log(STAGES.get(stage, stage) + (f": {total} runs" if total > 1 else ""))
+        elif name != self._stage:
+            self._stage, self._said = name, now
+            self._log(words + (f": {total} {counted}" if total > 1 else ""))
         elif now - self._said >= PAUSE:
             self._said = now
-            self._log(", ".join(filter(None, [f"{STAGES.get(stage, stage)}: {done} of {total} runs", str(self._pace)])))
+            self._log(", ".join(filter(None, [f"{words}: {done} of {total} {counted}", detail, str(self._pace)])))
 
 
 class Notebook:

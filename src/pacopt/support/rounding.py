@@ -1,6 +1,11 @@
 """Numbers as they are printed: rounded to the safe side."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from math import isfinite
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pacopt.support.intervals import Factor
 
 
 def percentage(level: float) -> str:
@@ -44,3 +49,32 @@ def percent(rounded: str) -> str:
     if 0 < value < READABLE:
         return f"{value:e}{PERCENT}"
     return f"{value.quantize(Decimal(1)) if value == value.to_integral_value() else value:f}{PERCENT}"
+
+
+def between(interval: tuple[float, float], digits: int = 3) -> str:
+    """An interval in words, its ends rounded outwards.
+
+    >>> between((0.028049, 0.056299))
+    '0.028 to 0.0563'
+    """
+    return f"{down(interval[0], digits)} to {up(interval[1], digits)}"
+
+
+def percentages(interval: tuple[float, float]) -> str:
+    """An interval of probabilities in per cent, its ends rounded outwards.
+
+    >>> percentages((0.98345, 1.0))
+    '98.3 to 100 %'
+    """
+    return f"{between((100 * interval[0], 100 * interval[1]))} %"
+
+
+def times(factor: "Factor") -> str:
+    """By how much a mean is smaller, in words, rounded outwards.
+
+    >>> from pacopt.support.intervals import Factor
+    >>> times(Factor(10.6, 6.643, 13.911)), times(Factor(np.inf, 6.643, np.inf))
+    ('between 6.64 and 14 times', 'at least 6.64 times')
+    """
+    low = down(factor.low, 3)
+    return f"between {low} and {up(factor.high, 3)} times" if isfinite(factor.high) else f"at least {low} times"

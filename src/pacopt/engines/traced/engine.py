@@ -160,7 +160,7 @@ class Traced(AbstractEngine):
         return decided(self.prepare(candidates, instances), tuple(at), curvature)
 
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int = 0) -> Solution:
-        """One instance, with the safeguard that returns the start unless the run ended at or below it."""
+        """One instance, with the safeguard that falls back to the start if the loss did not decrease."""
         given = {name: np.asarray(value)[None] for name, value in flattened(self.algorithm, hyper).items()}
         values = checked_candidates(self.algorithm, given)
         chosen = tuple((name, values[name][0].item()) for name, space in self.space.items() if space.static)

@@ -15,11 +15,11 @@ from pacopt.papers.sucker_ochs_2023.setting import (
     heavy_ball,
     published,
     published_mean,
-    standard,
     stream,
+    textbook,
     varying,
 )
-from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, beats_standard, no_further_acceleration
+from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, beats_textbook, no_further_acceleration
 from pacopt.priors.search import Search
 from pacopt.problems.quadratic_laws import VaryingCurvature
 from pacopt.splits import split
@@ -50,7 +50,7 @@ class HeavyTailed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditioning:
-    """Losses on the test split over the steps: the standard first, then each level; and two certified frontiers."""
+    """Losses on the test split over the steps: the textbook first, then each level; and two certified frontiers."""
 
     variant: Variant
     levels: tuple[float, ...]
@@ -77,15 +77,15 @@ class Conditioning:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Learned against standard at the strongest guarantee; weaker guarantees against it."""
+        """Learned against the textbook at the strongest guarantee; weaker guarantees against it."""
         last = self.curves[:, :, -1]
         converged = np.array([published_mean(row, self.start, Variant.TEXT) for row in last[1:]])
-        return beats_standard(self.final[1], self.final[0]), no_further_acceleration(converged, self.levels[0])
+        return beats_textbook(self.final[1], self.final[0]), no_further_acceleration(converged, self.levels[0])
 
     @property
     def numbers(self) -> dict[str, float]:
         """What can be compared with other runs of the experiment."""
-        values = {"standard, mean loss": float(self.means[0]), "standard, success": float(self.success[0])}
+        values = {"textbook, mean loss": float(self.means[0]), "textbook, success": float(self.success[0])}
         for row, (level, result) in enumerate(zip(self.levels, self.learned, strict=True), start=1):
             values |= {f"level {level}, {name}": value for name, value in result.hyper.items()}
             values[f"level {level}, plug-in estimate"] = result.estimate.value
@@ -110,7 +110,7 @@ def conditioning(*, seed: int = 0, variant: Variant = Variant.TEXT) -> Condition
     found = tuple(
         published(law, parts.prior, parts.train, success=level, candidates=CANDIDATES, seed=seed) for level in levels
     )
-    rows = [standard(law), *(result.hyper for result in found)]
+    rows = [textbook(law), *(result.hyper for result in found)]
     candidates = {name: np.array([hyper[name] for hyper in rows]) for name in HeavyBall.hyperparameters}
     table, losses = heavy_ball(law).recorded(candidates, parts.test, range(STEPS + 1))
     frontiers = {

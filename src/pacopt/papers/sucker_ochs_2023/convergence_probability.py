@@ -13,8 +13,8 @@ from pacopt.papers.sucker_ochs_2023.setting import (
     Variant,
     heavy_ball,
     published,
-    standard,
     stream,
+    textbook,
     varying,
 )
 from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, above_diagonal, admits_only_able
@@ -93,7 +93,7 @@ def convergence_probability(
 
 def _initial(law: VaryingCurvature, level: float, seed: int) -> dict[str, np.ndarray]:
     """Draws from the initial box."""
-    box = IterativeBox.published(standard(law), L=law.curvature[1], success=level).box
+    box = IterativeBox.published(textbook(law), L=law.curvature[1], success=level).box
     rng = np.random.default_rng(stream(seed, 7))
     return {name: rng.uniform(interval.low, interval.high, CANDIDATES) for name, interval in box.items()}
 

@@ -38,9 +38,9 @@ class IterativeBox:
     def published(
         standard: Mapping[str, float], *, L: float, success: float = 0.9, candidates: int = 200
     ) -> "IterativeBox":
-        """The initial box of the paper around the standard hyperparameters, for curvatures up to L.
+        """The initial box of the paper around the textbook hyperparameters, for curvatures up to L.
 
-        Step sizes from 0.5 to 3 times 2 / (L success), everything else from half to twice its standard value.
+        Step sizes from 0.5 to 3 times 2 / (L success), everything else from half to twice its textbook value.
         """
         if not 0 < L < np.inf or not 0 < success <= 1:
             raise PriorError(

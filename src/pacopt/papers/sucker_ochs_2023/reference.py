@@ -15,16 +15,16 @@ class Reference:
 #: By figure. Instances are random and differ, so ratios are what can be compared.
 REFERENCES: dict[str, tuple[Reference, ...]] = {
     "fig1": (
-        Reference("mean/standard, code, 5 steps", "posterior near 2/(L + mu)", "0.93"),
-        Reference("mean/standard, code, 135 steps", "nearer with more steps", "0.98"),
-        Reference("mean/standard, theorem, 5 steps", "-", "0.88 (with the theorem's statistic)"),
-        Reference("mean/standard, theorem, 135 steps", "-", "0.82 (with the theorem's statistic)"),
+        Reference("mean/textbook, code, 5 steps", "posterior near 2/(L + mu)", "0.93"),
+        Reference("mean/textbook, code, 135 steps", "nearer with more steps", "0.98"),
+        Reference("mean/textbook, theorem, 5 steps", "-", "0.88 (with the theorem's statistic)"),
+        Reference("mean/textbook, theorem, 135 steps", "-", "0.82 (with the theorem's statistic)"),
         Reference("bound, code, 5 steps", "-", "4257"),
         Reference("bound, code, 135 steps", "-", "886"),
     ),
     "fig2": (
-        Reference("standard, mean loss", "-", "4744"),
-        Reference("standard, success", "-", "0.96"),
+        Reference("textbook, mean loss", "-", "4744"),
+        Reference("textbook, success", "-", "0.96"),
         Reference("strongest level, mean loss", "significantly better than standard", "445"),
         Reference("strongest level, step_size", "-", "6.54e-4"),
         Reference("strongest level, momentum", "-", "0.880"),
@@ -45,6 +45,6 @@ REFERENCES: dict[str, tuple[Reference, ...]] = {
         Reference("momentum", "-", "0.876 to 0.888"),
         Reference("lambda", "-", "0.0165 to 0.0168"),
         Reference("estimate / mean loss", "not perfectly tight", "6.5"),
-        Reference("standard / learned", "learned clearly outperforms", "11.5"),
+        Reference("textbook / learned", "learned clearly outperforms", "11.5"),
     ),
 }

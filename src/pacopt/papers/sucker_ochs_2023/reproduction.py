@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from pacopt.papers.sucker_ochs_2023.setting import Variant
 from pacopt.papers.sucker_ochs_2023.step_size_posterior import step_size_posterior
 from pacopt.papers.sucker_ochs_2023.tightness import bound_tightness
 from pacopt.papers.sucker_ochs_2023.verdicts import Verdict
-from pacopt.support.whole import whole
 
 #: By the number of the figure in the paper.
 EXPERIMENTS: dict[str, Callable[..., Any]] = {
@@ -27,7 +27,7 @@ EXPERIMENTS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reproduced:
-    """One figure: its files, numbers, verdicts, and how long it took."""
+    """One figure: its files, numbers, verdicts, how long it took, and drawings for a wide and a narrow page."""
 
     figure: str
     variant: Variant
@@ -35,6 +35,12 @@ class Reproduced:
     files: tuple[Path, ...]
     numbers: Mapping[str, float]
     verdicts: tuple[Verdict, ...]
+    drawings: tuple[str, str]
+
+    @property
+    def followed(self) -> str:
+        """What the experiment follows where the text and the authors' code differ."""
+        return "following the paper's text" if self.variant == Variant.TEXT else "following the authors' code"
 
     @property
     def comparison(self) -> list[tuple[str, str, str, float]]:
@@ -51,7 +57,7 @@ class Reproduced:
             "variant": str(self.variant),
             "seconds": round(self.seconds, 2),
             "files": [str(path) for path in self.files],
-            "numbers": dict(self.numbers),
+            "numbers": {name: value if isfinite(value) else None for name, value in self.numbers.items()},
             "reference": [asdict(reference) for reference in REFERENCES[self.figure]],
             "verdicts": [asdict(verdict) for verdict in self.verdicts],
         }
@@ -86,22 +92,20 @@ def checked_variants(name: str) -> list[Variant]:
 
 def reproduce_one(figure: str, *, out: Path, seed: int, variant: Variant) -> Reproduced:
     """One experiment, with its figure."""
-    draw = _drawing(figure)
+    draw = _drawing()
+    out.mkdir(parents=True, exist_ok=True)
     begin = time.perf_counter()
     result = EXPERIMENTS[figure](seed=seed, variant=variant)
-    picture = draw(result)
-    out.mkdir(parents=True, exist_ok=True)
     files = tuple(out / f"{figure}-{variant}.{kind}" for kind in ("png", "pdf"))
-    for path in files:
-        with whole(path) as file:
-            picture.savefig(file, format=path.suffix[1:], dpi=160)
-    _close(picture)
-    return Reproduced(figure, variant, time.perf_counter() - begin, files, result.numbers, result.verdicts)
+    drawings = draw(figure, result, files)
+    seconds = time.perf_counter() - begin
+    return Reproduced(figure, variant, seconds, files, result.numbers, result.verdicts, drawings)
 
 
-def _drawing(figure: str) -> Callable[[Any], Any]:
+def _drawing() -> Callable[[str, Any, tuple[Path, ...]], tuple[str, str]]:
+    """What draws, once it is known that there is something to draw with."""
     try:
-        from pacopt.papers.sucker_ochs_2023 import figures
+        from pacopt.papers.sucker_ochs_2023.drawing import draw
     except ImportError as error:
         raise PacoptError(
             f"Figures cannot be drawn: {error}.",
@@ -109,16 +113,4 @@ def _drawing(figure: str) -> Callable[[Any], Any]:
             "",
             "Install it with: pip install 'pacopt[papers]'.",
         ) from error
-    drawings: dict[str, Callable[[Any], Any]] = {
-        "fig1": figures.draw_posterior,
-        "fig2": figures.draw_conditioning,
-        "fig3": figures.draw_probability,
-        "fig4": figures.draw_tightness,
-    }
-    return drawings[figure]
-
-
-def _close(picture: Any) -> None:
-    import matplotlib.pyplot as plt
-
-    plt.close(picture)
+    return draw

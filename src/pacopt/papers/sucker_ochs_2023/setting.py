@@ -49,7 +49,7 @@ def varying(seed: int, variant: Variant) -> VaryingCurvature:
     return VaryingCurvature.draw(seed=seed, integer_entries=variant == Variant.TEXT)
 
 
-def standard(law: VaryingCurvature) -> dict[str, float]:
+def textbook(law: VaryingCurvature) -> dict[str, float]:
     """The textbook's heavy-ball for the extreme curvatures."""
     return HeavyBall().standard(*law.curvature)
 
@@ -59,7 +59,7 @@ def published(
 ) -> Published:
     """App. B: shrink the box on the prior split, draw from it, weigh the draws on the training split, take the best."""
     engine = heavy_ball(law)
-    box = IterativeBox.published(standard(law), L=law.curvature[1], success=success, candidates=candidates)
+    box = IterativeBox.published(textbook(law), L=law.curvature[1], success=success, candidates=candidates)
     domain = flat_space(HeavyBall())
     trials = Trials(engine.table, prior, domain, train=len(train), epsilon=EPSILON, seed=stream(seed, 0))
     table = engine.table(box(trials).support, train)

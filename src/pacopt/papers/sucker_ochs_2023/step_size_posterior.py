@@ -9,7 +9,7 @@ from pacopt.algorithms import GradientDescent
 from pacopt.engines.traced.engine import tabulate
 from pacopt.papers.sucker_ochs_2023.estimate import Estimate, minimised
 from pacopt.papers.sucker_ochs_2023.setting import EPSILON, Variant, stream
-from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, mass_moves_to_standard, no_mass_beyond
+from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, mass_moves_to_textbook, no_mass_beyond
 from pacopt.problems.quadratic_laws import FixedCurvature
 
 COUNTS, TRAIN, CANDIDATES = (5, 15, 45, 135), 200, 500
@@ -33,13 +33,13 @@ class StepSizePosterior:
     estimates: dict[tuple[str, int], Estimate]
 
     @property
-    def standard(self) -> float:
+    def textbook(self) -> float:
         """2 / (L + mu)."""
         return 2 / (self.L + self.mu)
 
     def distances(self, statistic: str) -> Float[np.ndarray, " count"]:
-        """The mean relative distance of the posterior from the standard step size, for each number of steps."""
-        distance = np.abs(self.candidates / self.standard - 1)
+        """The mean relative distance of the posterior from the textbook step size, for each number of steps."""
+        distance = np.abs(self.candidates / self.textbook - 1)
         return np.array([self.estimates[statistic, count].weights @ distance for count in COUNTS])
 
     @property
@@ -48,7 +48,7 @@ class StepSizePosterior:
         beyond = self.candidates > 2 / self.L
         found = []
         for name, words in STATISTICS.items():
-            found.append(mass_moves_to_standard(self.distances(name), words))
+            found.append(mass_moves_to_textbook(self.distances(name), words))
             mass = np.array([self.estimates[name, count].weights[beyond].sum() for count in COUNTS])
             found.append(no_mass_beyond(mass, words))
         return tuple(found)
@@ -60,8 +60,8 @@ class StepSizePosterior:
         for name in STATISTICS:
             for count in COUNTS:
                 estimate = self.estimates[name, count]
-                values[f"mean/standard, {name}, {count} steps"] = float(
-                    estimate.weights @ self.candidates / self.standard
+                values[f"mean/textbook, {name}, {count} steps"] = float(
+                    estimate.weights @ self.candidates / self.textbook
                 )
                 values[f"bound, {name}, {count} steps"] = estimate.value
         return values

@@ -17,11 +17,11 @@ from pacopt.papers.sucker_ochs_2023.setting import (
     heavy_ball,
     published,
     published_mean,
-    standard,
     stream,
+    textbook,
     varying,
 )
-from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, beats_standard, bound_holds, good_estimate, lay_above
+from pacopt.papers.sucker_ochs_2023.verdicts import Verdict, beats_textbook, bound_holds, good_estimate, lay_above
 from pacopt.problems.quadratic_laws import GaussianVector
 
 LEVEL, PRIOR, TRAIN, TEST, CANDIDATES, FRESH = 0.9, 200, 1000, 200, 200, 20_000
@@ -59,13 +59,13 @@ class BoundTightness:
 
     @property
     def kept(self) -> Float[np.ndarray, "row instance"]:
-        """Losses of learned and standard, or the start's where a run ended above it."""
+        """Losses of learned and textbook, or the start's where a run ended above it."""
         return np.where(self.losses <= self.start, self.losses, self.start)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Learned against standard, and whether each bound holds and how tight it is."""
-        found = [beats_standard(self.kept[0], self.kept[1])]
+        """Learned against the textbook, and whether each bound holds and how tight it is."""
+        found = [beats_textbook(self.kept[0], self.kept[1])]
         for row in self.rows:
             found.append(lay_above(row.plug_in, row.plug_in_truth, f"plug-in estimate, N = {row.train},"))
             found.append(good_estimate(row.plug_in, row.plug_in_truth, f"plug-in estimate, N = {row.train},"))
@@ -82,9 +82,9 @@ class BoundTightness:
             "plug-in estimate": self.learned.estimate.value,
             "learned, mean loss on test": float(learned),
             "learned, median loss on test": float(np.median(self.kept[0])),
-            "standard, mean loss on test": float(textbook),
+            "textbook, mean loss on test": float(textbook),
             "estimate / mean loss": self.learned.estimate.value / float(learned),
-            "standard / learned": float(textbook / learned),
+            "textbook / learned": float(textbook / learned),
         }
 
 
@@ -119,7 +119,7 @@ def bound_tightness(*, seed: int = 0, variant: Variant = Variant.TEXT) -> BoundT
             )
         )
     assert learned is not None
-    hypers = [learned.hyper, standard(law)]
+    hypers = [learned.hyper, textbook(law)]
     table = engine.table({name: [hyper[name] for hyper in hypers] for name in HeavyBall.hyperparameters}, test)
     return BoundTightness(variant, learned, table.losses, table.starts, tuple(rows))
 

@@ -1,26 +1,49 @@
 """The paper's claims as functions of numbers. Each can come out negative."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import stdtr
 
+#: Whose claims there are verdicts on: what the paper says, and what pacopt certifies on the same instances.
+PAPER, PACOPT = "paper", "pacopt"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many claims hold, of how many."""
+
+    hold: int
+    claims: int
+
+    def __str__(self) -> str:
+        return f"{self.hold} of {self.claims} {'holds' if self.claims == 1 else 'hold'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim, whether these numbers bear it out, and what they are."""
+    """A claim, whether these numbers bear it out, what they are, and whose claim it is: the paper's or pacopt's."""
 
     claim: str
     holds: bool
     evidence: str
+    source: str = PAPER
 
     def __str__(self) -> str:
         return f"{'holds' if self.holds else 'DOES NOT HOLD'}: {self.claim} ({self.evidence})"
 
 
-def mass_moves_to_standard(distances: Float[np.ndarray, " count"], name: str) -> Verdict:
-    """Mean distances of the posterior from the standard step size, by increasing numbers of steps."""
+def tallies(verdicts: Iterable[Verdict]) -> dict[str, Tally]:
+    """How many claims hold, by whose they are; only those who claim something."""
+    found = list(verdicts)
+    groups = {source: [v.holds for v in found if v.source == source] for source in (PAPER, PACOPT)}
+    return {source: Tally(sum(held), len(held)) for source, held in groups.items() if held}
+
+
+def mass_moves_to_textbook(distances: Float[np.ndarray, " count"], name: str) -> Verdict:
+    """Mean distances of the posterior from the textbook step size, by increasing numbers of steps."""
     return Verdict(
         f"posterior mass moves to 2/(L + mu) with the number of steps, with {name}",
         bool(np.all(np.diff(distances) < 0)),
@@ -37,14 +60,14 @@ def no_mass_beyond(mass: Float[np.ndarray, " count"], name: str) -> Verdict:
     )
 
 
-def beats_standard(learned: Float[np.ndarray, " instance"], textbook: Float[np.ndarray, " instance"]) -> Verdict:
+def beats_textbook(learned: Float[np.ndarray, " instance"], textbook: Float[np.ndarray, " instance"]) -> Verdict:
     """Final losses on the same instances: a one-sided paired t-test at 0.001."""
     gain = np.asarray(textbook) - np.asarray(learned)
     error = gain.std(ddof=1) / np.sqrt(len(gain))
     # Without any spread the sign of the gain says it all.
     p_value = float(stdtr(len(gain) - 1, -gain.mean() / error)) if error > 0 else float(gain.mean() <= 0)
     return Verdict(
-        "learned beats standard significantly",
+        "learned beats the textbook significantly",
         p_value < 1e-3,
         f"mean loss with the safeguard {np.mean(learned):.4g} against {np.mean(textbook):.4g}, p = {p_value:.1g}",
     )
@@ -84,7 +107,8 @@ def admits_only_able(shares: Float[np.ndarray, " level"]) -> Verdict:
 
 def bound_holds(bound: float, truth: float, name: str) -> Verdict:
     """A bound on the mean loss against the mean loss on fresh instances."""
-    return Verdict(f"the {name} holds", bound >= truth, f"{bound:.4g} against {truth:.4g}, {bound / truth:.2f} times")
+    evidence = f"{bound:.4g} against {truth:.4g}, {bound / truth:.2f} times"
+    return Verdict(f"the {name} holds", bound >= truth, evidence, PACOPT)
 
 
 def lay_above(estimate: float, truth: float, name: str) -> Verdict:

@@ -8,7 +8,7 @@ from pacopt.certificate import Certificate
 from pacopt.claims.checking import is_ours
 from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.source import Reported
-from pacopt.report.words import added_up, certified, chosen, explained, noun
+from pacopt.report.words import certified, chosen, estimate, explained, noun
 
 
 def breakdown_figure(source: Reported) -> Figure | None:
@@ -19,15 +19,16 @@ def breakdown_figure(source: Reported) -> Figure | None:
     if claim is None or values is None:
         return None
     names = ("measured on the training instances", "for the confidence", f"for the choice among {len(c.design.prior)}")
-    texts, total = added_up(list(values), deployed[claim.name])
+    texts = [estimate(value) for value in values]  # as the statement says them
+    total = claim.shown(deployed[claim.name])
     share = [100 * value / deployed[claim.name] for value in values]
     heading = (
         f"{share[0]:.0f} % of the bound was measured, {share[1]:.0f} % pays for the confidence, {share[2]:.0f} % "
         "for the choice"
     )
-    equation = f"{texts[0]} {names[0]} + {texts[1]} {names[1]} + {texts[2]} {names[2]} = {total}"
+    equation = f"{texts[0]} {names[0]} + {texts[1]} {names[1]} + {texts[2]} {names[2]} is {total}, rounded up"
     with_safeguard = " with the safeguard" if c.design.score.relative else ""
-    caption = f"{equation}, the certified {noun(claim, c.design)}{with_safeguard}."
+    caption = f"{equation}: the certified {noun(claim, c.design)}{with_safeguard}."
     look = ("learned", "second", "third")
     rows = [
         {"part": name, "order": k, "value": drawn(max(value, 0.0)), "text": text}
@@ -45,8 +46,8 @@ def _numbers(c: Certificate) -> Numbers:
     rows = [
         (
             claim.heading(c.design),
-            certified(claim, deployed[claim.name]),
-            "" if drawn_from.get(claim.name) is None else certified(claim, drawn_from[claim.name]),
+            certified(claim, deployed[claim.name], c.design),
+            "" if drawn_from.get(claim.name) is None else certified(claim, drawn_from[claim.name], c.design),
         )
         for claim in c.design.claims
     ]

@@ -50,7 +50,7 @@ class Choices:
     the first and the last.
     """
 
-    figure: Figure
+    figure: Figure | None
     headings: tuple[str, ...] = ()
     picks: tuple[Pick, ...] = ()
     start: int = 0
@@ -77,8 +77,8 @@ def choices_of(source: Reported, candidates: Candidates) -> Choices:
     ratio = is_ratio(certificate)
     ends = _ends(objective, traded, candidates, ratio=ratio)
     if len(picks) == 1:
-        heading, caption = _one(first, candidates, certificate.ever_succeeded, ratio=ratio)
-        return Choices(Figure("choices", TITLE, heading, caption, (), numbers), headings, picks, start, deployed, ends)
+        one = _one(first, candidates, certificate.ever_succeeded, ratio=ratio)
+        return Choices(one, headings, picks, start, deployed, ends)
     heading = f"{len(every)} certified choices, " + ("from fast to safe" if ratio else f"from {ends[0]} to {ends[1]}")
     caption = (
         "Each point is a candidate that no other one beats in both certified numbers: from "
@@ -102,21 +102,20 @@ def _ends(objective: AbstractClaim, traded: AbstractClaim, candidates: Candidate
     return f"the best {noun(objective, candidates.design)}", f"the best {noun(traded, candidates.design)}"
 
 
-def _one(pick: Pick, candidates: Candidates, ever_succeeded: int, *, ratio: bool) -> tuple[str, str]:
-    """The heading and the words where there is nothing to trade."""
-    if not ever_succeeded:
-        return "There is nothing to choose", "No candidate succeeded on any training instance."
-    if len(candidates) == 1:
-        return "There is nothing to choose", f"{pick.hyper} was the only candidate."
+def _one(pick: Pick, candidates: Candidates, ever_succeeded: int, *, ratio: bool) -> Figure | None:
+    """The words where there is nothing to trade; None where there is nothing to choose either."""
+    if not ever_succeeded or len(candidates) == 1:
+        return None
     headings = candidates.headings()
     heading = "The fastest candidate is also the safest" if ratio else "One candidate is the best in both numbers"
-    return heading, (
+    caption = (
         f"{pick.hyper} has the best certified numbers of all {len(candidates)} candidates, {headings[1]} "
         f"{pick.numbers[1]} and {headings[0]} {pick.numbers[0]}: there is nothing to trade."
     )
+    return Figure("choices", TITLE, heading, caption)
 
 
-def _listed(source: Reported, candidates: Candidates) -> Figure:
+def _listed(source: Reported, candidates: Candidates) -> Figure | None:
     """The best candidates by the objective alone."""
     design, best = candidates.design, candidates.best()
     if design.objective.name not in candidates.bounds:
@@ -127,8 +126,7 @@ def _listed(source: Reported, candidates: Candidates) -> Figure:
         return Figure("choices", TITLE, "The other candidates cannot be compared here", caption)
     what = noun(design.objective, design)
     if not best:
-        caption = f"No finite {what} could be certified for any candidate."
-        return Figure("choices", TITLE, "There is nothing to choose", caption)
+        return None
     shown = best[:LISTED]
     rows = tuple((hyper_text(source.table.hyper(i)), *candidates.told(i)) for i in shown)
     level = level_percent(source.certificate.confidence)

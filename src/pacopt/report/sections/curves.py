@@ -1,7 +1,7 @@
 """The loss over the iterations: learned, textbook and baselines at equal numbers of steps."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -9,9 +9,6 @@ import numpy as np
 from pacopt.comparison import Curves, between
 from pacopt.report.figures import (
     INK,
-    LEARNED,
-    MUTED,
-    STANDARD,
     TINY,
     Axis,
     Chart,
@@ -23,59 +20,34 @@ from pacopt.report.figures import (
     specification,
     ticks,
 )
+from pacopt.report.looks import LOOKS, MEDIAN, Look, called, looks_of
 from pacopt.report.source import Reported
 from pacopt.report.words import estimate
+from pacopt.support.rounding import PERCENT
 
 TITLE = "Loss over iterations"
 #: A band that reaches further than this factor below the lines is cut off.
 FAR = 1e3
-#: What is the median candidate of the prior: in a cloud around a trained one it hides behind what was learned.
-MEDIAN = "prior median"
-
-
-class Look(NamedTuple):
-    """Colour and dashes of a line; mark and tone of its entry in the legend."""
-
-    colour: str
-    dash: tuple[int, int]
-    mark: str
-    tone: str
-
-
-LOOKS = {
-    "learned": Look(LEARNED, (1, 0), "solid", "learned"),
-    "standard": Look(STANDARD, (8, 4), "dashed", "standard"),
-    MEDIAN: Look(MUTED, (2, 3), "dotted", "muted"),
-}
-#: For baselines, by their place.
-RIVALS = tuple(
-    Look(f"var(--{tone})", dash, mark, tone)
-    for dash, mark in (((6, 3), "dashed"), ((2, 2), "dotted"))
-    for tone in ("rival1", "rival2", "rival3", "rival4")
-)
-SAID = {"learned": "learned", "standard": "textbook", MEDIAN: "median candidate of the prior"}
 
 
 def curves_figure(source: Reported) -> Figure | None:
     """Mean, median and the middle 80 % of the safeguarded ratio on the test split; None where no steps are known."""
     curves, comparison = source.curves, source.comparison
-    if not source.learned or (curves is None and comparison is not None):
-        return None  # a table, or an engine that sees only where runs end
     if curves is None or comparison is None:
-        return Figure("curves", TITLE, "Nothing was measured on a test split", "The test split is empty.")
+        return None  # a table, no test split, or an engine that sees only where runs end
     shown = _drawn(curves, cloud=source.arrays)
     ends = {name: between(comparison[name].interval) for name in shown}
     heading = f"After {curves.steps[-1]} steps the loss is on average {ends['learned']} of its start"
     if "standard" in ends:
         heading += f", with the textbook's hyperparameters {ends['standard']}"
     elif rivals := [name for name in shown if name not in LOOKS]:
-        heading += f", with {_said(rivals[0])} {ends[rivals[0]]}"
+        heading += f", with {called(rivals[0])} {ends[rivals[0]]}"
     caption = (
         f"Loss relative to the start on {comparison.instances} test {comparison.noun}, with the safeguard (a run above "
         f"its start counts as 1){_counted(shown)}. Thick lines: mean. Thin lines: median. Bands: from the 10 % to the "
         "90 % quantile. Measured, not certified; the means at the end with their 95 % intervals."
     )
-    described = "; ".join(f"{_said(name)} {interval}" for name, interval in ends.items())
+    described = "; ".join(f"{called(name)} {interval}" for name, interval in ends.items())
     charts: tuple[Chart, ...] = ()
     if (curves.mean > 0).any():
         charts = (
@@ -83,7 +55,7 @@ def curves_figure(source: Reported) -> Figure | None:
                 "curves",
                 _spec(curves, shown),
                 f"Lines over steps. Mean ratio at the end, 95 % interval: {described}.",
-                tuple(Key(look.mark, look.tone, _said(name)) for name, look in shown.items()),
+                tuple(Key(look.mark, look.tone, called(name)) for name, look in shown.items()),
             ),
         )
     else:
@@ -92,15 +64,8 @@ def curves_figure(source: Reported) -> Figure | None:
 
 
 def _drawn(curves: Curves, *, cloud: bool) -> dict[str, Look]:
-    """What is drawn, and how; baselines in their order."""
-    rivals = [name for name in curves.names if name not in LOOKS]
-    looks = LOOKS | {name: RIVALS[place % len(RIVALS)] for place, name in enumerate(rivals)}
-    return {name: looks[name] for name in curves.names if name != MEDIAN or not cloud}
-
-
-def _said(name: str) -> str:
-    """What a line is called."""
-    return SAID.get(name, name.removeprefix("the "))
+    """What is drawn, and how."""
+    return {name: look for name, look in looks_of(curves.names).items() if name != MEDIAN or not cloud}
 
 
 def _counted(shown: Mapping[str, Look]) -> str:
@@ -142,7 +107,7 @@ def _spec(curves: Curves, shown: Mapping[str, Look]) -> dict[str, Any]:
     )
     # Numbers only: of texts, Vega-Lite shows "undefined" where the nearest mark is looked for.
     tips = [alt.Tooltip("step:Q")] + [
-        alt.Tooltip(f"{what}{curves.names.index(name)}:Q", title=f"{_said(name)}: {what}", format=".3~g")
+        alt.Tooltip(f"{what}{curves.names.index(name)}:Q", title=f"{called(name)}: {what}", format=".3~g")
         for name in shown
         for what in (("mean", "median") if name in LOOKS else ("mean",))
     ]
@@ -170,10 +135,8 @@ def _numbers(curves: Curves, ends: Mapping[str, str]) -> Numbers:
     """Medians at some steps; means only at the end, where they have an interval."""
     shown = np.unique(np.linspace(0, len(curves.steps) - 1, 6).round().astype(int))
     names = [(curves.names.index(name), name) for name in ends]
-    header = ("step", *(f"{_said(name)}: {what}" for name in ends for what in ("median", "mean, 95 % interval")))
     rows = [
-        (str(curves.steps[k]), *(cell for i, _ in names for cell in (estimate(float(curves.median[i, k])), "")))
-        for k in shown[:-1]
+        (f"median, step {curves.steps[k]}", *(estimate(float(curves.median[i, k])) for i, _ in names)) for k in shown
     ]
-    last = (cell for i, name in names for cell in (estimate(float(curves.median[i, -1])), ends[name]))
-    return Numbers(header, (*rows, (str(curves.steps[-1]), *last)))
+    last = (f"mean, step {curves.steps[-1]}, 95{PERCENT} interval", *ends.values())
+    return Numbers(("", *(called(name) for name in ends)), (*rows, last))

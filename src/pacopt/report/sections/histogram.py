@@ -24,15 +24,13 @@ from pacopt.report.figures import (
     ticks,
 )
 from pacopt.report.source import Reported
-from pacopt.report.words import chosen, estimate, explained
+from pacopt.report.words import FAR, chosen, estimate, explained, useless
 from pacopt.scores import Ratio
 from pacopt.statement import subject_of
 
 BINS = 40
 #: From this ratio of largest to smallest value on, decades are drawn.
 WIDE = 30.0
-#: A bound beyond so many times the largest score is named in the legend and not drawn.
-FAR = 10.0
 #: How the lines of the bounds look, one after the other: in the legend, in the chart, and the tone of both.
 DASHED, DOTTED = ("dashed", [8, 4]), ("dotted", [2, 3])
 LOOKS = tuple((*line, tone) for tone in ("ink", "standard", "muted") for line in (DASHED, DOTTED))
@@ -107,7 +105,11 @@ def histogram_figure(source: Reported) -> Figure:
         caption += f" {beyond} {scores.counted}."
     rules = [Rule(float(values.mean()), f"training mean {mean}", "solid", [1, 0])]
     drawn_claims = [
-        claim for claim in c.design.claims if claim.in_scores(c.design) and c.deployed.values[claim.name] is not None
+        claim
+        for claim in c.design.claims
+        if claim.in_scores(c.design)
+        and c.deployed.values[claim.name] is not None
+        and not useless(claim, c.deployed.values[claim.name], c.design)
     ]
     for claim, look in zip(drawn_claims, cycle(LOOKS), strict=False):
         rules.append(Rule(float(c.deployed.values[claim.name]), _certified(c, claim, scores.unit), *look))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pacopt.certificate import Certificate
+from pacopt.claims import AbstractClaim
 from pacopt.claims.standard import REQUIRED
 from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
 from pacopt.loss_table import LossTable
@@ -85,9 +86,12 @@ def against_standard(comparison: Comparison) -> str:
     whose = comparison.of_the_usual if rival == "standard" else f"{rival}'s"
     factor, mean = comparison.factor("learned", rival), f"mean {comparison.averaged}"
     if not factor.sure and rival != "standard":
-        return f"a {mean} of {estimate(comparison['learned'].mean)}, with {rival} {estimate(comparison[rival].mean)}"
+        return (
+            f"a {mean} of {between(comparison['learned'].interval)}, with {rival} "
+            f"{between(comparison[rival].interval)} (95{PERCENT} intervals)"
+        )
     if not factor.sure:
-        return f"no difference from {whose} {mean} that {comparison.instances} instances can show"
+        return f"no difference from {whose} {mean} that {comparison.instances} instances can show ({times(factor)})"
     word = "lower" if factor.low > 1 else "higher"
     if word == "higher":
         factor = comparison.factor(rival, "learned")
@@ -96,7 +100,9 @@ def against_standard(comparison: Comparison) -> str:
     return f"a {word} {mean} than {whose}; by how much, {comparison.instances} instances do not tell ({times(factor)})"
 
 
-def beside(certificate: Certificate, comparison: Comparison | None, table: LossTable) -> str:
+def beside(
+    certificate: Certificate, comparison: Comparison | None, table: LossTable, test: LossTable | None = None
+) -> str:
     """The certified number of the objective beside what was measured on the test split."""
     objective = certificate.design.objective
     value, standard = certificate.deployed.values[objective.name], standard_row(comparison)
@@ -108,9 +114,15 @@ def beside(certificate: Certificate, comparison: Comparison | None, table: LossT
     if value is None or not is_ratio(certificate):
         number = comparison["learned"].values.get(objective.name)
         heading = objective.heading(certificate.design)
-        measured = "" if number is None else f" Measured on the test split was {estimate(number)}."
-        return f"Certified: {heading} {certified(objective, value)}.{measured}"
+        interval = _interval_of(objective, certificate, test)
+        measured = "" if number is None else f" Measured on the test split was {estimate(number)}{interval}."
+        return f"Certified: {heading} {certified(objective, value, certificate.design)}.{measured}"
     return _means(objective.shown(value), value, comparison, standard)
+
+
+def _interval_of(claim: AbstractClaim, certificate: Certificate, test: LossTable | None) -> str:
+    interval = None if test is None else claim.interval(test, certificate.design)
+    return "" if interval is None else f" (95{PERCENT} interval {between(interval)})"
 
 
 def in_training(certificate: Certificate, table: LossTable) -> str:

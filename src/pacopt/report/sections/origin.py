@@ -106,16 +106,9 @@ def _known(o: Origin) -> list[tuple[str, tuple[str, ...]]]:
         ("success criterion", (f"{o.criterion}, source {o.predicate}" if o.criterion else "",)),
         ("seed", ("" if o.seed is None else f"{o.seed}",)),
         ("random runs", ("" if o.seeds is None else f"{o.seeds.replicates} of each instance, {o.seeds.hash}",)),
-        ("runs that failed", tuple(_failure(o, name, count) for name, count in sorted(o.failures.items()))),
         ("versions", (_pairs(o.versions),)),
         ("hardware", (_pairs(o.hardware),)),
     ]
-
-
-def _failure(o: Origin, kind: str, count: int) -> str:
-    """How many runs failed in one way, and what the first of them said."""
-    said = o.messages.get(kind, "").removeprefix(f"{kind}:").strip()
-    return f"{kind}: {count}" + (f" (the first: {said})" if said else "")
 
 
 def _written(p: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:

@@ -32,15 +32,17 @@ POINTS = 2000
 #: Three hyperparameters have three pairs, each of which gets a map; four have six, too many to read.
 MAPS = 3
 #: So many of the heaviest candidates are listed.
-LISTED = 10
+LISTED = 6
 
 
-def posterior_figure(source: Reported, candidates: Candidates) -> Figure:
-    """Maps of pairs of numbers, or the weights over each hyperparameter where there are too many pairs, or names."""
+def posterior_figure(source: Reported, candidates: Candidates) -> Figure | None:
+    """Maps of pairs of numbers, or the weights over each hyperparameter where there are too many pairs, or names.
+
+    None where there is one candidate.
+    """
     c, table, count = source.certificate, source.table, len(candidates)
     if count == 1:
-        caption = f"The only candidate was {hyper_text(c.deployed.hyper)}: there was nothing to choose from."
-        return Figure("posterior", TITLE, "There was one candidate, and it has all the weight", caption)
+        return None  # it has all the weight
     weights = candidates.posterior
     heaviest = np.argsort(-weights, kind="stable")
     enough = int(np.searchsorted(np.cumsum(weights[heaviest]), 0.9 * weights.sum())) + 1

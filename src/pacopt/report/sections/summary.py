@@ -1,17 +1,30 @@
 """The first screen in words: never more than the certificate says."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from markupsafe import Markup
 
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim, Subject
+from pacopt.claims.checking import is_ours
+from pacopt.report.budgets import Budgets
 from pacopt.report.sections.measured import beside
 from pacopt.report.source import Reported
-from pacopt.report.words import certified, estimate, explained, is_ratio, level_percent, noun
+from pacopt.report.words import (
+    USELESS,
+    certified,
+    estimate,
+    explained,
+    hyper_text,
+    is_ratio,
+    level_percent,
+    noun,
+    useless,
+)
 from pacopt.statement import begun_words, new_words, not_the_first, shortfall, subject_of, training_words
+from pacopt.support.values import exact, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,8 @@ class Summary:
 
 def summary_of(source: Reported) -> Summary:
     """What the first screen says."""
-    c, subject = source.certificate, subject_of(source.certificate)
+    c = source.certificate
+    subject = short_subject(c)
     remarks = source.remarks + _remarks(c)
     if not c.ever_succeeded:
         word, tone = "Nothing succeeded", "bad"
@@ -52,9 +66,28 @@ def summary_of(source: Reported) -> Summary:
         word, tone = "Certified, with remarks", "warn"
     else:
         word, tone = "Certified", "good"
-    numbers = tuple(_number(c, claim, subject) for claim in c.design.spoken)
+    numbers = tuple(_number(c, claim, subject) for claim in ordered(c))
     findings = _findings(source)
     return Summary(word, tone, shortfall(c), _sentence(c, subject), numbers, findings, remarks)
+
+
+def short_subject(certificate: Certificate) -> Subject:
+    """What the statements speak of, with hyperparameters for reading: all digits stand where they are to be copied."""
+    subject, hyper = subject_of(certificate), certificate.deployed.hyper
+    return replace(subject, hyper=subject.hyper.replace(named(hyper, exact), hyper_text(hyper)))
+
+
+def ordered(c: Certificate) -> tuple[AbstractClaim, ...]:
+    """The claims in the order in which people ask: gains, the budget, the rest, and gains and budgets without one."""
+    budgets = Budgets.of(c, None)
+
+    def rank(claim: AbstractClaim) -> int:
+        leading, budget = claim.leading and is_ours(claim), budgets is not None and claim is budgets.claim
+        if leading or budget:
+            return (0 if leading else 1) if c.deployed.values[claim.name] else 3
+        return 2
+
+    return tuple(sorted(c.design.spoken, key=rank))
 
 
 def vacuous(certificate: Certificate) -> bool:
@@ -69,6 +102,8 @@ def vacuous(certificate: Certificate) -> bool:
 def said(certificate: Certificate, claim: AbstractClaim, subject: Subject) -> str:
     """The sentence of a claim, in the words that were stored if there are any."""
     value = certificate.deployed.values[claim.name]
+    if useless(claim, value, certificate.design):
+        return f"There is {USELESS} on the {noun(claim, certificate.design)}."
     return certificate.sentences.get(claim.name) or claim.sentence(value, subject)
 
 
@@ -102,7 +137,7 @@ def _sentence(c: Certificate, subject: Subject) -> Markup:
     lead = Markup("With confidence {} over the draw of {}, on {}, for {}{}:").format(
         _strong(level_percent(c.confidence)), training_words(c), new_words(c), subject.hyper, run
     )
-    parts = [lead, *(_stressed(c, claim, subject) for claim in c.design.spoken)]
+    parts = [lead, *(_stressed(c, claim, subject) for claim in ordered(c))]
     if c.origin.known_minimum:
         parts.append(Markup("Loss means the loss above the minimum that the problem states."))
     if c.origin.start_reads:
@@ -129,6 +164,8 @@ def _strong(text: str) -> Markup:
 def _number(c: Certificate, claim: AbstractClaim, subject: Subject) -> Number:
     value = c.deployed.values[claim.name]
     label, shown, caption = claim.highlight(value, subject, c.design)
+    if useless(claim, value, c.design):
+        return Number(label, USELESS, "", said(c, claim, subject))
     if caption == claim.sentence(value, subject):
         caption = said(c, claim, subject)
     sign, _, rest = shown.partition(" ")
@@ -145,12 +182,12 @@ def _findings(source: Reported) -> tuple[str, ...]:
     c, found = source.certificate, []
     for name, wanted in c.required.items() if c.attained else ():
         claim, side = c.design[name], "least" if c.design[name].at_least else "most"
-        number = certified(claim, c.deployed.values[name])
+        number = certified(claim, c.deployed.values[name], c.design)
         found.append(f"The {name} of at {side} {wanted!r} that was asked for is certified: at {side} {number}.")
     if not source.learned:
         found.append("There is no test split: nothing was measured beside the certificate.")
     elif c.ever_succeeded:
-        found.append(beside(c, source.comparison, source.table))
+        found.append(beside(c, source.comparison, source.table, source.tested))
     return tuple(text for text in (*found, _floor(c)) if text)
 
 

@@ -31,7 +31,7 @@ def use_of(source: Reported) -> Use | None:
     if not score.relative:
         told = score.running(steps) if steps else run
     else:
-        told = f"{run}; returns the start unless it ended at or below it"
+        told = f"{run}; falls back to it if the loss did not decrease"
     lines = [
         "import pacopt",
         *_imports(source),

@@ -1,0 +1,11 @@
+from .charts import bound as bound
+from .charts import budget as budget
+from .charts import candidates as candidates
+from .charts import convergence as convergence
+from .charts import decisions as decisions
+from .charts import failures as failures
+from .charts import losses as losses
+from .charts import profile as profile
+from .charts import scatter as scatter
+from .contests import contest as contest
+from .frontiers import frontier as frontier

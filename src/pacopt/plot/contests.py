@@ -1,0 +1,14 @@
+"""A contest of a family as a chart."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pacopt.families.contests import Contest
+    from pacopt.plot.dressing import AltairChart
+
+
+def contest(found: "Contest") -> "AltairChart":
+    """How far each solver is after so many gradients on the fresh instances, and what is certified at the end."""
+    from pacopt.families.pictures import chart
+
+    return chart(found)

@@ -1,0 +1,170 @@
+"""Where runs fail among the candidates, and how: by hyperparameters, and by what they said."""
+
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+
+from pacopt.report.candidates import Candidates
+from pacopt.report.figures import INK, LEARNED, STANDARD, SURFACE, Chart, Figure, Key, Numbers, drawing, drawn
+from pacopt.report.figures import specification as specified
+from pacopt.report.source import Reported
+from pacopt.report.words import hyper_text, kept, value_text
+from pacopt.statement import subject_of
+
+TITLE = "Failures"
+#: So many candidates are drawn; so many pairs of hyperparameters have a map; so many hyperparameters have a chart.
+POINTS, MAPS, CHARTS = 800, 3, 4
+
+
+class Kind(NamedTuple):
+    """Candidates that failed alike: the name, a shape that can be told without its colour, and the legend's mark."""
+
+    name: str
+    shape: str
+    colour: str
+    mark: str
+    tone: str
+    size: int
+
+
+KINDS = (
+    Kind("never failed", "circle", LEARNED, "circle", "learned", 34),
+    Kind("failed on some instances", "triangle-up", STANDARD, "triangle", "standard", 80),
+    Kind("failed on all", "cross", "var(--bad)", "cross", "bad", 80),
+)
+
+
+def failures_figure(source: Reported, candidates: Candidates) -> Figure | None:
+    """Candidates by their hyperparameters, marked by how often they failed in training; None if nothing ever did."""
+    table, c, origin = source.table.leads, source.certificate, source.origin
+    failed = ~source.table.succeeded(c.design.target_ratio)
+    run = np.ones_like(failed) if table.missing is None else ~table.missing
+    runs, counts = run.sum(axis=1), (failed & run).sum(axis=1)
+    if not counts.any() and not origin.failures:
+        return None
+    parts = counts / np.maximum(runs, 1)
+    known = np.flatnonzero(runs > 0)
+    kinds = np.where(counts == 0, 0, np.where(counts < runs, 1, 2))
+    heading = f"{int(counts.sum())} of {int(runs.sum())} training runs failed, {_of(c.deployed.index, counts, runs)}"
+    numeric = [name for name in candidates.values if candidates.numeric(name)]
+    pairs, varied = [*combinations(numeric, 2)], len(known) > 1
+    if 1 <= len(pairs) <= MAPS and varied:
+        charts = [_map(candidates, pair, k, known, kinds, parts) for k, pair in enumerate(pairs)]
+    else:
+        charts = [_chart(candidates, name, k, known, kinds, parts) for k, name in enumerate(numeric[:CHARTS])]
+    caption = "How often candidates fail on the training instances."
+    if (event := subject_of(c).event) != c.design.score.event or c.design.score.relative:
+        caption += f" A run fails here unless it {event}."
+    if origin.failures:
+        said = ", ".join(f"{count} {kind}" for kind, count in sorted(origin.failures.items(), key=lambda kv: -kv[1]))
+        caption += f" By kind: {said}."
+    shown = tuple(charts) if varied else ()
+    return Figure("failures", TITLE, heading, caption, shown, _numbers(source, kinds[known], counts, runs))
+
+
+def _of(deployed: int, counts: np.ndarray, runs: np.ndarray) -> str:
+    """How often the certified candidate failed."""
+    return f"{int(counts[deployed]) or 'none'} of {int(runs[deployed])} with the certified candidate"
+
+
+def _numbers(source: Reported, kinds: np.ndarray, counts: np.ndarray, runs: np.ndarray) -> Numbers:
+    """Failures by their messages where there are any; else how many candidates failed how, and the worst of them."""
+    origin = source.origin
+    if origin.failures:
+        rows = [
+            (kind, str(count), origin.messages.get(kind, "").removeprefix(f"{kind}:").strip())
+            for kind, count in sorted(origin.failures.items(), key=lambda each: -each[1])
+        ]
+        return Numbers(("kind of failure", "runs", "what the first of them said"), tuple(rows))
+    worst = [i for i in np.argsort(-counts / np.maximum(runs, 1), kind="stable")[:5].tolist() if counts[i]]
+    rows = [(kind.name, f"{int(np.sum(kinds == k))} candidates", "") for k, kind in enumerate(KINDS)]
+    rows += [("most often", hyper_text(source.table.hyper(i)), f"{counts[i]} of {runs[i]} runs") for i in worst]
+    return Numbers(("candidates", "how many, or which", "failed"), tuple(rows))
+
+
+def _points(candidates: Candidates, known: np.ndarray, kinds: np.ndarray, parts: np.ndarray) -> list[int]:
+    """Those that are drawn: the ones that failed, and some of the others."""
+    failing = np.flatnonzero(kinds[known] > 0)
+    some: list[int] = known[kept(len(known), POINTS, failing[kept(len(failing), POINTS // 2, failing[:0])])].tolist()
+    return some
+
+
+def _marks(rows: list[dict[str, Any]], x: alt.X, y: alt.Y, tips: list[alt.Tooltip]) -> tuple[list[Any], list[Key]]:
+    layers, legend = [], []
+    for k, kind in enumerate(KINDS):
+        of = [row for row in rows if row["kind"] == k]
+        if of:
+            mark = drawing(of).mark_point(
+                shape=kind.shape, fill=kind.colour, stroke=SURFACE, strokeWidth=0.6, opacity=0.75, size=kind.size
+            )
+            layers.append(mark.encode(x=x, y=y, tooltip=tips))
+            legend.append(Key(kind.mark, kind.tone, f"{kind.name} ({len(of)})"))
+    return layers, legend
+
+
+def _ring(x: alt.X, y: alt.Y, place: dict[str, Any], shape: str, colour: str) -> alt.Chart:
+    mark = drawing([place]).mark_point(shape=shape, fill="transparent", stroke=colour, strokeWidth=2.4, size=190)
+    ring: alt.Chart = mark.encode(x=x, y=y, opacity=alt.value(1))
+    return ring
+
+
+def _map(
+    candidates: Candidates, pair: tuple[str, str], number: int, known: np.ndarray, kinds: np.ndarray, parts: np.ndarray
+) -> Chart:
+    """Candidates by two of their hyperparameters."""
+    first, second = pair
+    across, along = (candidates.wide_axis(name, known) for name in pair)
+    x = alt.X("x:Q", scale=across.scale(), axis=across.ticks(first))
+    y = alt.Y("y:Q", scale=along.scale(), axis=along.ticks(second))
+    tips = [
+        alt.Tooltip("x:Q", title=first, format=".4~g"),
+        alt.Tooltip("y:Q", title=second, format=".4~g"),
+        alt.Tooltip("part:Q", title="failed", format=".1%"),
+    ]
+    values = candidates.values
+    rows = [
+        {
+            "x": drawn(values[first][i]),
+            "y": drawn(values[second][i]),
+            "part": drawn(parts[i]),
+            "kind": int(kinds[i]),
+        }
+        for i in _points(candidates, known, kinds, parts)
+    ]
+    layers, legend = _marks(rows, x, y, tips)
+    words = f"Map of {first} against {second}: {', '.join(key.text for key in legend)}."
+    here = candidates.deployed
+    layers.append(_ring(x, y, {"x": drawn(values[first][here]), "y": drawn(values[second][here])}, "diamond", INK))
+    legend.append(Key("diamond", "ink", candidates.chosen))
+    if candidates.standard is not None:
+        usual = {"x": drawn(candidates.standard[first]), "y": drawn(candidates.standard[second])}
+        layers.append(_ring(x, y, usual, "square", STANDARD))
+        legend.append(Key("square", "standard", candidates.usual))
+    return Chart(f"failed{number}", specified(f"failed{number}", layers, height=300), words, tuple(legend))
+
+
+def _chart(
+    candidates: Candidates, name: str, number: int, known: np.ndarray, kinds: np.ndarray, parts: np.ndarray
+) -> Chart:
+    """The part of failed runs over one hyperparameter."""
+    across, values, here = candidates.wide_axis(name, known), candidates.values[name], candidates.deployed
+    x = alt.X("x:Q", scale=across.scale(), axis=across.ticks(name))
+    top = min(1.0, 1.2 * float(parts[known].max()) or 1.0)
+    y = alt.Y(
+        "part:Q", scale=alt.Scale(domain=[0, drawn(top)]), axis=alt.Axis(title="failed", format="~%", tickCount=5)
+    )
+    tips = [
+        alt.Tooltip("x:Q", title=name, format=".4~g"),
+        alt.Tooltip("part:Q", title="failed", format=".1%"),
+    ]
+    rows = [
+        {"x": drawn(float(values[i])), "part": drawn(parts[i]), "kind": int(kinds[i])}
+        for i in _points(candidates, known, kinds, parts)
+    ]
+    layers, legend = _marks(rows, x, y, tips)
+    words = f"Part of failed runs over {name}: {', '.join(key.text for key in legend)}."
+    layers.append(_ring(x, y, {"x": drawn(float(values[here])), "part": drawn(parts[here])}, "diamond", INK))
+    legend.append(Key("diamond", "ink", f"{candidates.chosen}, {name} = {value_text(values[here].item())}"))
+    return Chart(f"failed{number}", specified(f"failed{number}", layers, height=240), words, tuple(legend))

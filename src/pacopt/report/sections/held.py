@@ -1,0 +1,103 @@
+"""Every claim beside what the test split shows of it, with its interval."""
+
+import numpy as np
+
+from pacopt.claims import AbstractClaim
+from pacopt.claims.measuring import Measured, measured_beside
+from pacopt.comparison import between, percentages
+from pacopt.design import Design
+from pacopt.loss_table import LossTable
+from pacopt.report.figures import Figure, Numbers
+from pacopt.report.sections.summary import ordered
+from pacopt.report.source import Reported
+from pacopt.report.words import certified, estimate, noun, useless
+from pacopt.support.rounding import PERCENT
+
+TITLE = "Test"
+
+
+def held_figure(source: Reported) -> Figure | None:
+    """A row for each claim: what is certified, what was measured and how exactly; None without a test split."""
+    tested, design, comparison = source.tested, source.certificate.design, source.comparison
+    if tested is None or comparison is None:
+        return None
+    found = measured_beside(source.certificate.deployed.values, design, tested)
+    if not found:
+        return None
+    order = ordered(source.certificate)
+    rows = [_row(each, design, tested) for claim in order for each in found if each.claim.name == claim.name]
+    rows += [
+        _unstated(claim, design, tested) for claim in order if source.certificate.deployed.values[claim.name] is None
+    ]
+    verdicts = [each.holds for each in found if not _nothing(each.claim, each.certified)]
+    every = f"{sum(verdicts)} of {len(verdicts)} claims hold"
+    if all(verdicts):
+        every = "The claim holds" if len(verdicts) == 1 else f"All {len(verdicts)} claims hold"
+    heading = f"{every} on the {comparison.instances} test {comparison.noun}"
+    caption = (
+        f"What is certified beside what the test split shows, with 95{PERCENT} intervals. Nothing that is certified "
+        "rests on the test split."
+    )
+    header = ("claim", "certified", "on the test split", f"95{PERCENT} interval", "holds")
+    return Figure("held", TITLE, heading, caption, (), Numbers(header, tuple(rows)))
+
+
+def _row(each: Measured, design: Design, tested: LossTable) -> tuple[str, ...]:
+    claim, interval = each.claim, each.claim.interval(tested, design)
+    percent = claim.shown(each.certified).endswith("%")
+    measured = f"{100 * each.measured:.4g}{PERCENT}" if percent else estimate(each.measured)
+    return (
+        noun(claim, design),
+        _certified(claim, each.certified, design),
+        measured,
+        "" if interval is None else _between(interval, percent=percent),
+        _verdict(each, interval),
+    )
+
+
+def _unstated(claim: AbstractClaim, design: Design, tested: LossTable) -> tuple[str, ...]:
+    """The row of a claim that has no number."""
+    measured = claim.measured(tested, design)
+    interval = claim.interval(tested, design)
+    return (
+        noun(claim, design),
+        claim.missing,
+        "" if measured is None else estimate(float(measured[0])),
+        "" if interval is None else _between(interval, percent=False),
+        "",
+    )
+
+
+def _certified(claim: AbstractClaim, value: float, design: Design) -> str:
+    if _nothing(claim, value):
+        return claim.missing
+    text = certified(claim, value, design)
+    return text if useless(claim, value, design) else f"{'≥' if claim.at_least else '≤'}\u00a0{text}"
+
+
+def _nothing(claim: AbstractClaim, value: float) -> bool:
+    """Whether a number says nothing: a probability of at least 0."""
+    return claim.at_least and not value
+
+
+def _between(interval: tuple[float, float], *, percent: bool) -> str:
+    if percent:
+        return percentages(interval).replace(" %", PERCENT)
+    low, high = interval
+    if not np.isfinite(low):
+        return "∞"
+    if not np.isfinite(high):
+        return f"at least {between((low, low)).partition(' ')[0]}"
+    return between(interval)
+
+
+def _verdict(each: Measured, interval: tuple[float, float] | None) -> str:
+    """Whether it holds as measured; where it does not, whether the instances are few enough to explain that."""
+    if _nothing(each.claim, each.certified):
+        return ""
+    if each.holds:
+        return "yes"
+    if interval is None:
+        return "no"
+    inside = interval[1] >= each.certified if each.claim.at_least else interval[0] <= each.certified
+    return "no, within the interval" if inside else "no"
