@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from pacopt.algorithms.base import AbstractAlgorithm, AbstractStochasticAlgorithm, State, prepared
 from pacopt.engines.base import Predicate
+from pacopt.engines.traced.loops import looped
 from pacopt.engines.traced.nesting import nested
 from pacopt.engines.traced.randomness import scanned
 from pacopt.problems.base import AbstractKnownMinimum, AbstractMetric, AbstractProblem, Instance, Objective, Point
@@ -140,45 +141,46 @@ class Cell(eqx.Module):
         if self.random:
             state = scanned(step, state, lambda number: keys(number)[0], self.steps, UNROLL)
         else:
-            state, _ = jax.lax.scan(lambda state, _: (step(state), None), state, None, length=self.steps, unroll=UNROLL)
+            state = looped(lambda state, _: step(state), state, None, self.steps, UNROLL)
         return state, loss_at(state)[None]
 
     def _recorded(
         self, state: State, step: Step, keys: Keys, loss_at: LossAt, meets: Meets
     ) -> tuple[State, Float[Array, " step"], Int[Array, " target"]]:
-        def record(carry: tuple[State, Array, Array], place: tuple[Array, Array]) -> tuple[Any, None]:
-            (slot, number), (state, losses, times) = place, carry
-            state = step(state, *keys(number))
+        Notes = tuple[Array, Array]
+
+        def noted(notes: Notes, state: State, slot: Any, number: Any) -> Notes:
+            """What there is to note of the state after so many steps, before the next one is made."""
+            losses, times = notes
             if self.recorded:
                 loss = loss_at(state)
                 times = jnp.where((times < 0) & meets(loss), number, times)
-                losses = losses.at[slot].set(loss, mode="drop")
-            else:
-                losses = jax.lax.cond(slot < count, lambda: losses.at[slot].set(loss_at(state)), lambda: losses)
-            return (state, losses, times), None
+                return losses.at[slot].set(loss, mode="drop"), times
+            return jax.lax.cond(slot < count, lambda: losses.at[slot].set(loss_at(state)), lambda: losses), times
 
-        count = len(self.at)
+        def turn(carry: tuple[State, Notes], place: tuple[Array, Array]) -> tuple[State, Notes]:
+            (state, notes), (slot, number) = carry, place
+            return step(state, *keys(number + 1)), noted(notes, state, slot, number)
+
+        count, shape = len(self.at), jax.eval_shape(loss_at, state)
         slots = jnp.full(self.steps + 1, count).at[jnp.asarray(self.at)].set(jnp.arange(count))
-        # Every slot is overwritten but that of step 0.
-        losses = jnp.full(count, loss_at(state))
-        times = jnp.where(meets(losses[0]), 0, -1)
-        carry, _ = jax.lax.scan(record, (state, losses, times), (slots[1:], jnp.arange(1, self.steps + 1)))
-        return carry
+        nothing = jnp.zeros(count, shape.dtype), jnp.full(len(self.recorded), -1)
+        state, notes = looped(turn, (state, nothing), (slots[:-1], jnp.arange(self.steps)), self.steps)
+        return state, *noted(notes, state, slots[-1], self.steps)
 
     def _stopped(
         self, state: State, step: Step, keys: Keys, loss_at: LossAt, meets: Meets
     ) -> tuple[State, Float[Array, "1"], Int[Array, " target"]]:
         """A run to its goal, or to its last step: a table cannot stop early, since its runs go side by side."""
 
-        def on(carry: tuple[State, Array, Array]) -> Array:
-            return (carry[1] < self.steps) & ~jnp.all(meets(carry[2]))
+        def on(carry: tuple[State, Array]) -> Array:
+            return (carry[1] < self.steps) & ~jnp.all(meets(loss_at(carry[0])))
 
-        def go(carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
-            number = carry[1] + 1
-            state = step(carry[0], *keys(number))
-            return state, number, loss_at(state)
+        def go(carry: tuple[State, Array]) -> tuple[State, Array]:
+            return step(carry[0], *keys(carry[1] + 1)), carry[1] + 1
 
-        state, number, loss = jax.lax.while_loop(on, go, (state, jnp.asarray(0), loss_at(state)))
+        state, number = jax.lax.while_loop(on, go, (state, jnp.asarray(0)))
+        loss = loss_at(state)
         return state, loss[None], jnp.where(meets(loss), number, -1)
 
     def levels(self, start_loss: Float[Array, ""], instance: Instance) -> Float[Array, " target"]:

@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core
 
+from pacopt.engines.traced.loops import looped
+
 #: Random numbers of one run that are kept ready, in bytes.
 READY = 2**18
 
@@ -48,17 +50,24 @@ def scanned(step: Callable[[Any, Any], Any], state: Any, key_of: Callable[[Any],
     bytes_ = sum(prod(each.shape) * each.dtype.itemsize for each in shapes)
     length = min(steps, max(1, READY // max(1, bytes_)))
 
+    left, whole = steps % length, steps // length
+
     def several(state: Any, first: Any, count: int) -> Any:
         numbers = first + jnp.arange(count)
         drawn = jax.vmap(lambda number: draw(key_of(number)))(numbers)
-        return jax.lax.scan(lambda state, each: (rest(state, each), None), state, drawn, length=count, unroll=unroll)[0]
+        if count == 1:
+            return rest(state, [array[0] for array in drawn])
+        return looped(rest, state, drawn, count, unroll)
 
-    whole = steps // length
-    state, _ = jax.lax.scan(
-        lambda state, part: (several(state, 1 + part * length, length), None), state, jnp.arange(whole)
-    )
-    left = steps - whole * length
-    return several(state, 1 + whole * length, left) if left else state
+    def part(state: Any, number: Any) -> Any:
+        return several(state, 1 + left + number * length, length)
+
+    if left:
+        state = several(state, 1, left)
+    if length == 1:
+        return looped(part, state, jnp.arange(whole), whole)
+    # What it ends with is a loop of its own.
+    return jax.lax.scan(lambda state, number: (part(state, number), None), state, jnp.arange(whole))[0]
 
 
 def _function(jaxpr: Any, constants: Any, inputs: Any, equations: Any, outputs: Any, values: Any) -> Any:
