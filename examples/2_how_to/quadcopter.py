@@ -117,7 +117,7 @@ def capped(found):
 
 
 def check(certificate, truth, size):
-    """The claims of the certificate beside the results on new flights."""
+    """The claims of the certificate beside the results on fresh flights."""
     usual, ours = truth["OSQP's defaults"], truth["learned"]
     deployed, stairs = certificate.deployed, certificate.budget
     print(f"Certified with 99 % confidence from {size.train} flights, and true on {size.fresh} fresh ones:")
@@ -137,7 +137,7 @@ def check(certificate, truth, size):
 
 
 def compare(truth, hypers):
-    """Three settings on the new flights."""
+    """Three settings on the fresh flights."""
     heads = f"{'':<16}{'mean':>7}{'50 %':>6}{'90 %':>6}{'99 %':>6}{'<= 50':>9}{f'> {CAP}':>9}"
     print(f"{heads}{'median ms':>11}{'mean ms':>9}")
     for name in TOLD:

@@ -29,5 +29,5 @@ found = contest(family, fresh=300)
 for method in found.methods:
     print(f"{method.name:<32}{method.mean:.4f}   {method.text}")
 for check in found.checks:
-    print(f"{check.claim.name}: certified {check.certified:.4g}, on new instances {check.measured:.4g}")
+    print(f"{check.claim.name}: certified {check.certified:.4g}, on fresh instances {check.measured:.4g}")
 print(verdict(found))
