@@ -323,7 +323,7 @@ MISTAKES = {
     "a target that is no improvement": ([("target_ratio", 1.5)], "target_ratio", "is 1.5"),
     "a quantile level that is none": ([("quantile_level", 0)], "quantile_level", "is 0"),
     "true as a number": ([("candidates", "true")], "candidates", "is True; it must be a whole number"),
-    "a number as true": ([("racing", 1)], "racing", "is 1; it is true or false"),
+    "a number as true": ([("racing", 1)], "racing", "is 1; it must be true or false"),
     "another precision": ([("precision", '"float16"')], "precision", '"float64" or "float32"'),
     "one curvature": ([("curvature", "[1.0]")], "curvature", "is [1.0]; it must be a pair [mu, L]"),
     "curvatures in the wrong order": ([("curvature", "[2.0, 1.0]")], "curvature", "0 <= mu <= L"),
@@ -374,11 +374,11 @@ MISTAKES = {
     "a part that is missing": ([("test", None)], "split.test", "is missing; it must be a number of instances"),
     "an interval upside down": ([("momentum", "[1.0, 0.0]")], "domain.momentum", "low < high is needed"),
     "a logarithm of zero": ([("momentum", "{ low = 0, high = 1, log = true }")], "domain.momentum", "low > 0"),
-    "an interval of texts": ([("momentum", '["a", "b"]')], "domain.momentum", "it is [low, high], { low"),
-    "an interval with one end": ([("momentum", "{ low = 0 }")], "domain.momentum", "it is [low, high], { low"),
+    "an interval of texts": ([("momentum", '["a", "b"]')], "domain.momentum", "it must be [low, high], { low"),
+    "an interval with one end": ([("momentum", "{ low = 0 }")], "domain.momentum", "it must be [low, high], { low"),
     "an infinite curvature": ([("curvature", "[1.0, inf]")], "curvature", "it must be a pair [mu, L]"),
     "a number beyond all bounds": ([("curvature", "[1.0, 1" + "0" * 400 + "]")], "curvature", "it must be a pair [mu, L]"),
-    "an end beyond all bounds": ([("momentum", "[0, 1" + "0" * 400 + "]")], "domain.momentum", "it is [low, high]"),
+    "an end beyond all bounds": ([("momentum", "[0, 1" + "0" * 400 + "]")], "domain.momentum", "it must be [low, high]"),
     "steps beyond all bounds": ([("steps", 10**21)], "steps", "below 2^31"),
     "candidates beyond all bounds": ([("candidates", 10**12)], "candidates", "at most a million"),
     "a home that nobody has": ([("instances", '"~nobody_has_this/d.npz"')], "instances", "is '~nobody_has_this/d.npz'"),
@@ -480,7 +480,7 @@ def test_a_job_that_is_not_there_is_refused_with_the_nearest_name(folder, tmp_pa
 
 def test_an_example_overwrites_nothing(tmp_path):
     (tmp_path / "my_problem.py").write_text("mine")
-    with pytest.raises(JobError, match=r"my_problem\.py exists already"):
+    with pytest.raises(JobError, match=r"my_problem\.py already exists"):
         write_example(tmp_path / "job.toml")
     assert [path.name for path in tmp_path.iterdir()] == ["my_problem.py"]
     assert (tmp_path / "my_problem.py").read_text() == "mine"
