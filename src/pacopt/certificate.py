@@ -176,7 +176,7 @@ class Certificate:
         )
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Write a run with this certificate, its table and its report; completely or not at all, never over another one.
+        """Write a run with its table and its report; completely or not at all, never over another one.
 
         The stored certificate counts others beside it that were made with some of its instances (`earlier`).
         """

@@ -110,7 +110,7 @@ class Learned:
         return learned_frame(self)
 
     def sample(self, *, seed: int | None = None) -> dict[str, Any]:
-        """Hyperparameters drawn from the posterior, to be drawn again for each instance: `solve(instance, sample())`."""
+        """Hyperparameters drawn from the posterior; draw again for each instance: `solve(instance, sample())`."""
         if seed is not None and not is_whole(seed):
             raise CandidatesError(
                 f"seed is {seed!r}.", "A seed is a whole number, not negative.", "", "Leave it out for a random one."
