@@ -1,4 +1,4 @@
-"""A problem of your own, with instances from a file: least squares with a new matrix each time."""
+"""Your own problem, with instances from a file: least squares with a new matrix each time."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,12 +15,12 @@ class LeastSquares(pacopt.AbstractProblem):
         return 0.5 * jnp.sum((instance["A"] @ x - instance["b"]) ** 2)
 
 
-# A file as your own programs may write it: named arrays, whose j-th rows together are instance j.
+# A file as your own programs may write it: named arrays, in which row j of each belongs to instance j.
 rng = np.random.default_rng(0)
 A = rng.normal(size=(1400, 30, 10))
 np.savez("instances.npz", A=A, b=A @ rng.normal(size=10))
 
-# Reading it runs no code: arrays of numbers are all that is accepted.
+# Reading it runs no code: only arrays of numbers are accepted.
 instances = pacopt.Instances.load("instances.npz")
 print(instances)
 
@@ -30,7 +30,7 @@ print(learned.certificate)
 print()
 print(learned.comparison)
 
-# Deployment: the algorithm with the safeguard that the certificate speaks of.
+# Deployment: the algorithm with the safeguard that the certificate assumes.
 solution = learned.solve(split.test[0])
 print()
 print(f"First test instance: loss {solution.start_loss:.4g} -> {solution.loss:.4g} in {solution.steps} steps.")

@@ -1,7 +1,7 @@
-"""A bound on the mean loss itself, and not on its ratio to the start: what has to be declared for it.
+"""A bound on the mean loss itself, not on its ratio to the start, and what you have to declare for it.
 
-From a sample alone no bound on a mean follows, since a rare and enormous loss may have gone unseen. Something has to be
-known about the start loss: a bound, its second moment, or its law. `Truncation` says which.
+No bound on a mean follows from a sample alone, since a rare and enormous loss may have gone unseen. You have to know
+something about the start loss: a bound, its second moment, or its law. `Truncation` says which.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ law = pacopt.VaryingCurvature.draw(seed=0)
 start_loss = law.right_hand_side  # here the law of the start loss is known in closed form
 split = pacopt.split(law.sample(1400, seed=1), prior=200, train=1000, test=200, seed=2)
 
-# A level far in the tail, and what is known of the part beyond it.
+# A level far in the tail, and what we know about the part beyond it.
 level = 3 * start_loss.mean_start_loss()
 theta_max = 1 / np.linalg.eigvalsh(start_loss.covariance).max()
 declarations = {
@@ -24,7 +24,7 @@ declarations = {
 }
 
 # Without a declaration only ratios are certified. The two designs below differ from that of `learn` in the declaration
-# and in its share of epsilon. Like all of a design, both are chosen before the training instances are looked at.
+# and its share of epsilon. Like everything in a design, both are chosen before looking at the training instances.
 prior = pacopt.priors.Search(candidates=64)
 learned = pacopt.learn(law.problem, pacopt.HeavyBall(), split, steps=50, prior=prior, baseline=None)
 shares = pacopt.Shares(risk=0.4, success=0.2, quantile=0.2, absolute=0.2)
@@ -37,4 +37,4 @@ for name, truncation in declarations.items():
         f"  mean loss at most {up(certificate.deployed.absolute)}, mean ratio at most {up(certificate.deployed.risk)}"
     )
 print(f"On the test split the mean loss is {learned.comparison['learned'].mean_loss:.0f}.")
-print(f"At the start it is {start_loss.mean_start_loss():.0f} in the mean.")
+print(f"At the start the mean is {start_loss.mean_start_loss():.0f}.")

@@ -1,7 +1,7 @@
 """Logistic regressions, one for each data set: gradient descent and Nesterov's method, learned and certified.
 
-The loss of a logistic regression has no minimum of 0. Where the minimum is known, or can be computed beforehand, it
-belongs to the instance: ratios then say how much of what can be gained has been gained.
+The minimum of a logistic regression's loss is not 0. If you know the minimum, or can compute it beforehand, make it
+part of the instance: ratios then say how much of the possible gain is left.
 """
 
 import jax.numpy as jnp
@@ -45,7 +45,7 @@ y = np.sign(np.einsum("jik,jk->ji", X, rng.normal(size=(600, 5))) + rng.normal(s
 instances = pacopt.Instances({"X": X, "y": y, "minimum": smallest_losses(X, y)})
 split = pacopt.split(instances, prior=100, train=400, test=100, seed=0)
 
-small = pacopt.priors.Search(candidates=32, rounds=3)  # for a script of a few seconds; the default looks longer
+small = pacopt.priors.Search(candidates=32, rounds=3)  # finishes in seconds; the default is longer
 for algorithm in (pacopt.GradientDescent(), pacopt.Nesterov()):
     learned = pacopt.learn(Logistic(), algorithm, split, steps=15, prior=small)
     print(f"{type(algorithm).__name__}: certified mean ratio at most {up(learned.certificate.deployed.risk)}")

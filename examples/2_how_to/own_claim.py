@@ -1,7 +1,7 @@
-"""A claim of your own: "it gains a factor of a hundred with probability at least ...", beside the standard ones.
+"""Your own claim: "it gains a factor of a hundred with probability at least ...", beside the default ones.
 
-A claim is a share of the failure probability, a bound and a sentence. Text, frontier, run and verification follow. That
-the bound is a theorem is for its author to prove; the ledger says that it is declared.
+A claim is a share of the failure probability, a bound and a sentence. Text, frontier, run and verification follow. The
+author has to prove that the bound is a theorem; the ledger says that it is declared.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Hundredfold(pacopt.AbstractClaim):
 
     @staticmethod
     def recompute(table, weights, level, posterior):
-        """The same numbers by another way, for the audit. Without this the claim is not recomputed."""
+        """Compute the same numbers in another way, for the audit. Without this the claim is not recomputed."""
         counts, n = (table.losses <= 0.01 * table.start).sum(axis=1).tolist(), table.shape[1]
         tests = [binomtest(k, n, alternative="greater") for k in counts]
         values = [test.proportion_ci(1 - level * weight).low for test, weight in zip(tests, weights, strict=True)]
@@ -58,13 +58,13 @@ design = pacopt.Design.uniform(table, claims=claims)
 certificate = pacopt.certify(table, design)
 print(certificate)
 
-# The claim has a column of its own, and can be asked for. What is required may be chosen after looking.
+# The claim has its own column, and can be required. You may choose your requirements after looking.
 print()
 print(pacopt.frontier(certificate))
 chosen = pacopt.certify(table, design, require={"success": 0.95, "hundredfold": 0.8})
 print()
 print(f"Required: success 0.95 and hundredfold 0.8. Attained: {chosen.attained}, with {chosen.deployed.hyper}.")
 
-# Every number is recomputed by other code, that of the claim by its `recompute`.
+# Independent code recomputes every number; for this claim, its `recompute` does.
 result = pacopt.audit(chosen, table)
 print(f"{result.compared} numbers recomputed, all agree: {result.passed}; not recomputed: {result.not_recomputed}.")

@@ -1,7 +1,7 @@
 """Speed against safety: pick from the frontier after looking at it.
 
-Curvatures are log-normal, so that a bold step pays on most instances and diverges on some. Which compromise is right
-depends on what a failure costs, and that is for you to say.
+Curvatures are log-normal, so a bold step pays on most instances and diverges on some. The right compromise depends on
+what a failure costs you.
 """
 
 import jax.numpy as jnp
@@ -27,12 +27,12 @@ learned = pacopt.learn(Slope(), pacopt.GradientDescent(), split, steps=5)
 frontier = pacopt.frontier(learned)
 print(frontier)
 
-# The fastest choice that is certified to succeed on 98 % of the instances.
+# The fastest choice certified to succeed on 98 % of the instances.
 choice = next(choice for choice in frontier.choices if choice.success >= 0.98)
 print()
 print(f"Chosen: step size {choice.hyper['step_size']:.4g}.")
 print(f"Its ratio is at most {up(choice.risk)}, its success probability at least {down(choice.success)}.")
 
-# Its hyperparameters are then to be deployed, which is what the second argument is for.
+# The second argument deploys its hyperparameters.
 solution = learned.solve(split.test[0], choice.hyper)
 print(f"First test instance: loss {solution.start_loss:.4g} -> {solution.loss:.4g}.")

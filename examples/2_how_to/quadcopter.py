@@ -1,8 +1,8 @@
-"""Settings of OSQP for a quadcopter's controller: how many iterations will its problems need?
+"""OSQP settings for a quadcopter controller: how many iterations will its problems need?
 
 The controller of the example "Model predictive control" in OSQP's documentation solves a quadratic program ten times a
 second: 12 states, 4 motors, 10 steps ahead. A flight starts somewhere and heads for a goal. Its ten problems belong
-together, so a draw is a flight. As it is, this takes some seconds; `--full` makes the numbers and the pictures of
+together, so one draw is a flight. Without options this takes seconds; `--full` makes the numbers and the pictures of
 docs/quadcopter.md, in about ten minutes on one core, and `--fresh 10000` checks them on as many flights. It needs
 `pip install "pacopt[solvers,optuna]"`.
 """
@@ -23,7 +23,7 @@ from pacopt.families.flights import program as problem
 from pacopt.statement import down, up
 
 SEED, STEPS, CAP = 2, 10, 1000
-#: How many flights there are for what, which part of the problems is to be solved, and how long is searched.
+#: How many flights there are for each purpose, which share of the problems to solve, and how long to search.
 SMALL = SimpleNamespace(prior=3, train=30, fresh=10, part=0.5, trials=8, search=pacopt.priors.Search({}, 3, 1, 0))
 FULL = SimpleNamespace(
     prior=60, train=1500, fresh=2000, part=0.99, trials=200, search=pacopt.priors.Search({}, 6, 2, 3)
@@ -36,7 +36,7 @@ FIRST = slice(12 * (N + 1), 12 * (N + 2))  # the bounds of the first state
 
 
 def flights(count, rng):
-    """The states and goals of some flights, steered by accurate solutions, so that no setting has a say in them."""
+    """The states and goals of some flights, steered by accurate solutions, so that no setting influences them."""
     rows = []
     for _ in range(count):
         state, goal, pilot = np.zeros(12), np.zeros(12), osqp.OSQP()
@@ -46,7 +46,7 @@ def flights(count, rng):
         for step in range(STEPS):
             rows.append((state, goal))
             *matrices, lower, upper = problem({"state": state, "goal": goal})
-            # A state that has come about may be beyond its bounds by a rounding error: the pilot takes it as it is.
+            # Rounding may take a state slightly beyond its bounds: the pilot accepts it as it is.
             lower[FIRST], upper[FIRST] = -np.inf, np.inf
             if step == 0:
                 pilot.setup(*matrices, lower, upper, verbose=False, eps_abs=1e-6, eps_rel=0.0)
@@ -58,7 +58,7 @@ def flights(count, rng):
 
 
 def learned(flown, size):
-    """What pacopt learns and certifies, and how many runs of OSQP each stage takes."""
+    """What pacopt learns and certifies, and how many OSQP runs each stage takes."""
     runs = {}
     # --8<-- [start:learn]
     solver = pacopt.engines.osqp(problem, settings={"check_termination": 1})
@@ -77,7 +77,7 @@ def learned(flown, size):
 
 
 def tuned(solver, flown, trials, runs):
-    """What Optuna finds with as many runs on the same flights, and the mean that it has seen."""
+    """What Optuna finds with as many runs on the same flights, and the mean it saw."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     few = range(min(len(flown), runs // trials // STEPS * STEPS))
 
@@ -92,15 +92,15 @@ def tuned(solver, flown, trials, runs):
 
 
 def suggested(trial, name, space):
-    """A value of a space, by Optuna."""
+    """A value of a space, suggested by Optuna."""
     suggest = trial.suggest_int if isinstance(space, pacopt.Whole) else trial.suggest_float
     return suggest(name, space.low, space.high, log=space.log)
 
 
 def measured(solver, hypers, instances, rows=None):
-    """Iterations until each problem is solved, infinite if it never is, and the milliseconds that OSQP says it took.
+    """Iterations until each problem is solved, infinite if it never is, and OSQP's own time in milliseconds.
 
-    Settings take turns, so that whatever else the machine does slows all of them down alike.
+    Settings take turns, so that other work on the machine slows all of them down alike.
     """
     rows = range(len(instances)) if rows is None else rows
     ends = [[solver.function(hyper, instances[j]) for hyper in hypers.values()] for j in rows]
@@ -112,12 +112,12 @@ def measured(solver, hypers, instances, rows=None):
 
 
 def capped(found):
-    """Iterations of which none counts more than the cap."""
+    """Iterations, each at most the cap."""
     return np.minimum(found.iterations, CAP)
 
 
 def check(certificate, truth, size):
-    """The claims of the certificate beside what the fresh flights say."""
+    """The claims of the certificate beside the results on fresh flights."""
     usual, ours = truth["OSQP's defaults"], truth["learned"]
     deployed, stairs = certificate.deployed, certificate.budget
     print(f"Certified with 99 % confidence from {size.train} flights, and true on {size.fresh} fresh ones:")
@@ -152,7 +152,7 @@ def compare(truth, hypers):
 
 
 def draw(certificate, truth, size, place):
-    """Two pictures: how many problems are not solved yet, and in which part of a flight the iterations are."""
+    """Two pictures: how many problems are still unsolved, and where in a flight the iterations are."""
     place.mkdir(exist_ok=True)
     told = [*TOLD[:2], "certified for learned"]
     legend = alt.Legend(title=None, orient="top-right", labelLimit=300, symbolType="stroke", symbolStrokeWidth=2)
@@ -208,7 +208,7 @@ def draw(certificate, truth, size, place):
 
 
 def finished(chart, title):
-    """The size and the type of both pictures."""
+    """The size and the fonts of both pictures."""
     chart = chart.properties(width=560, height=300, title=title, background="white").configure(font="DejaVu Sans")
     chart = chart.configure_legend(labelFontSize=12, fillColor="white", padding=6)
     return chart.configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal").configure_title(

@@ -1,8 +1,8 @@
-"""One camera, many pictures: where instances share a matrix, a start is computed from the data before the first step.
+"""One camera, many pictures: if instances share a matrix, compute a start from the data before the first step.
 
-The blur is the same for all signals, so that solutions are a linear function of what the camera saw. That function is
+The blur is the same for all signals, so solutions are a linear function of what the camera saw. That function is
 fitted to 100 prior instances; the certificate says which field of an instance it reads, and by how many digits
-conjugate gradients are behind. Losses are above the minimum, which is known here.
+conjugate gradients are behind. Losses are measured above the minimum, which is known here.
 """
 
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ rng = np.random.default_rng(0)
 steps = rng.normal(size=(800, 5, 1)) * (np.arange(N) > rng.uniform(0, N, size=(800, 5, 1)))
 seen = steps.sum(axis=1) @ BLUR.T + 0.01 * rng.normal(size=(800, N))
 solved = np.linalg.solve(BLUR.T @ BLUR + 1e-2 * np.eye(N), BLUR.T @ seen.T).T
-minimum = 0.5 * np.sum((seen - solved @ BLUR.T) * seen, axis=1)  # what `reads` may not name: nobody knows it in use
+minimum = 0.5 * np.sum((seen - solved @ BLUR.T) * seen, axis=1)  # `reads` may not name it: unknown in use
 split = pacopt.split(pacopt.Instances({"seen": seen, "minimum": minimum}), prior=100, train=600, test=100, seed=0)
 
 weights = pacopt.fitted_start(Deblurring(), split, reads="seen")

@@ -1,7 +1,7 @@
-"""Figure 4 of Sucker & Ochs (2023): how far the published estimate, and the certificate, lie above the truth.
+"""Figure 4 of Sucker & Ochs (2023): how far the published estimate and the certificate lie above the truth.
 
-The same as `pacopt reproduce fig4`, from Python: the experiment is a frozen value with its numbers and with verdicts on
-the paper's claims, which are computed and can come out negative.
+This is `pacopt reproduce fig4` from Python. The experiment is a frozen value with its numbers and with verdicts on the
+paper's claims, which are computed and can be negative.
 """
 
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""Quadratic programs of your own: a rho for each kind of constraint, and how many iterations that saves over OSQP.
+"""Your own quadratic programs: a rho for each kind of constraint, and how many iterations that saves over OSQP.
 
-A cart is to come to rest at the origin, and its controller solves a quadratic program for every state: where it will be
-at eight steps to come, how fast, and with which force. P and A are always the same; an instance holds q, l and u. With
-yours in their place, this is all there is to do. The family of docs/families/control.md is made in the same way. It
+A cart must come to rest at the origin, and its controller solves a quadratic program for every state: position, speed
+and force over the next eight steps. P and A are always the same; an instance holds q, l and u. Replace them with yours,
+and you are done. The family of docs/families/control.md is made in the same way. It
 needs `pip install "pacopt[solvers]"`.
 """
 
@@ -12,8 +12,8 @@ import pacopt
 
 AHEAD, CAP = 8, 150
 
-# The variables: place and speed now and at eight steps to come, then eight forces. The constraints: how these follow
-# each other (equations), then the bounds of each variable.
+# The variables: position and speed now and at the next eight steps, then eight forces. The constraints: the dynamics
+# (equations), then the bounds of each variable.
 follows, force = np.array([[1.0, 0.2], [0.0, 1.0]]), np.array([[0.02], [0.2]])
 later = np.eye(AHEAD + 1, k=-1)
 dynamics = np.hstack([np.kron(later, follows) - np.eye(2 * (AHEAD + 1)), np.kron(later[:, :AHEAD], force)])

@@ -1,8 +1,8 @@
-"""Deblurring pictures of your own: what a rule gains in 25 steps on new patches of them, certified.
+"""Deblurring your own pictures: what a rule gains in 25 steps on new patches of them, certified.
 
 The pictures are grey, as arrays with values from 0 to 1. A draw is a random patch of them with a random blur and
-noise. Here the rule is taken as it is, untrained, so that the script is done in seconds; leave `prior` out for
-`prior=family.prior`, which trains its numbers on the prior split.
+noise. Here the rule is used untrained, so that the script finishes in seconds; pass `prior=family.prior` to train its
+numbers on the prior split.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import pacopt
 from pacopt.families import deblurring
 from pacopt.statement import down  # rounding to the safe side
 
-# Two pictures that stand for yours: a disc on a slope, and stripes.
+# Two pictures in place of yours: a disc on a slope, and stripes.
 rows, columns = np.mgrid[:96, :128] / 128.0
 disc = np.where((rows - 0.4) ** 2 + (columns - 0.5) ** 2 < 0.06, 0.9, 0.2 + 0.3 * columns)
 stripes = 0.5 + 0.4 * np.sign(np.sin(40 * rows + 15 * columns))

@@ -1,7 +1,7 @@
 """One small network, many small data sets: Adam with minibatches, tuned and certified for the next data set.
 
 An instance is a data set with the random weights that the network starts from. Put your own arrays into `Instances`:
-an axis of data sets first, then an axis of rows. Batches are drawn anew in each run, so that the certificate speaks of
+an axis of data sets first, then an axis of rows. Batches are drawn again in each run, so the certificate is about
 a new data set and a fresh seed.
 """
 

@@ -1,4 +1,4 @@
-"""A family of one's own: a law of problems, what is learned for it, and how it compares with what people use."""
+"""Your own family: a law of problems, what is learned for it, and how it compares with the usual solvers."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,7 +22,7 @@ def sample(count, *, seed):
     return pacopt.Instances({"A": A, "b": (A @ x)[..., 0] + rng.standard_t(2, size=(count, 30))})
 
 
-# A short search and few instances, for a script of some seconds; leave `prior` and `sizes` out for a real one.
+# A short search and few instances, for a script that takes seconds; leave out `prior` and `sizes` for a real one.
 quick = pacopt.priors.Search(candidates=16, rounds=3)
 family = Family("robust_fit", RobustFit(), sample, pacopt.HeavyBall(), steps=15, prior=quick, sizes=(60, 300, 60))
 found = contest(family, fresh=300)

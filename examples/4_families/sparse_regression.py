@@ -1,7 +1,7 @@
-"""Sparse regression on data of your own: one dictionary, many signals, ten gradients for each.
+"""Sparse regression on your own data: one dictionary, many signals, ten gradients for each.
 
-You have a dictionary A, and a new signal b comes in every moment, to be explained by few columns: minimise
-1/2 |A x - b|^2 + penalty |x|_1. Here is how to learn a proximal method for these signals, with a certificate.
+You have a dictionary A, and new signals b keep coming, to be explained by few columns: minimise
+1/2 |A x - b|^2 + penalty |x|_1. This script learns a proximal method for these signals, with a certificate.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ from pacopt.families import sparse_regression as sparse
 STEPS = 10
 rng = np.random.default_rng(0)
 
-# Your data: a dictionary, signals (one row each), and how much sparsity costs.
+# Your data: a dictionary, signals (one row each), and the sparsity penalty.
 dictionary = rng.normal(size=(30, 60))
 codes = rng.normal(size=(900, 60)) * (rng.random((900, 60)) < 0.05)
 signals = codes @ dictionary.T + 0.3 * rng.normal(size=(900, 30))
@@ -34,7 +34,7 @@ learned = pacopt.learn(
 )
 print(learned.certificate)
 
-# In use, nobody knows the minimum of a new signal, and nobody needs to.
+# In use, the minimum of a new signal is unknown and not needed.
 new = {"b": dictionary @ codes[0] + 0.3 * rng.normal(size=30), "penalty": 4.0}
 solution = learned.solve(new | {"minimum": 0.0})
 print(f"A new signal: {np.count_nonzero(solution.x)} columns explain it, where {np.count_nonzero(codes[0])} made it.")

@@ -13,7 +13,7 @@ class Status(StrEnum):
 
 
 class Assumption(NamedTuple):
-    """What a statement rests on."""
+    """An assumption of a statement."""
 
     text: str
     status: Status

@@ -31,13 +31,13 @@ SCHEMA = "pacopt.certificate/2"
 class Certificate:
     """Statements that hold together with probability at least `confidence` over the draw of the training instances.
 
-    `instances` is the number N of independent draws; where several runs belong to one of them (replicates, rows of a
+    `instances` is the number N of independent draws; if several runs belong to one draw (replicates, rows of a
     group), `runs` is larger.
-    `deployed` and `posterior` have a number for each claim of the design, by its name. `required` are the numbers that
-    were asked for; if no candidate can be certified to reach them, `attained` is false and `deployed` is the one that
+    `deployed` and `posterior` have a number for each claim of the design, by its name. `required` holds the required
+    numbers; if no candidate can be certified to reach them, `attained` is false and `deployed` is the one that
     comes closest. `ever_succeeded` is the number of candidates that succeeded at least once in training, `zero_starts`
     that of instances with a start loss of 0, and `earlier` that of known earlier certificates made with some of these
-    instances. `table` is the loss table behind the certificate, where it is available.
+    instances. `table` is the loss table behind the certificate, if it is available.
     """
 
     confidence: float
@@ -126,7 +126,7 @@ class Certificate:
 
     @property
     def origin(self) -> Origin:
-        """Where its table comes from."""
+        """The provenance of its table."""
         return Origin.of(self.provenance)
 
     def __getattr__(self, name: str) -> Any:
@@ -160,7 +160,7 @@ class Certificate:
         )
 
     def to_dataframe(self) -> "DataFrame":
-        """One row for each claim, in pandas: what is certified of the deployed candidate and of the posterior."""
+        """One row for each claim, in pandas: the certified numbers of the deployed candidate and the posterior."""
         claims = self.design.claims
         return data_frame(
             {
@@ -176,7 +176,7 @@ class Certificate:
         )
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Write a run with this certificate, its table and its report; whole or not at all, never over another one.
+        """Write a run with its table and its report; completely or not at all, never over another one.
 
         The stored certificate counts others beside it that were made with some of its instances (`earlier`).
         """

@@ -33,8 +33,8 @@ def certify(
     """The certificate of a table of training instances (docs/theory.md, the default certificate).
 
     Without a design: uniform weights, the default grid, nothing declared. The candidates, the design, `confidence`
-    and the number of instances are chosen before the instances are seen. What is required of the deployed candidate may
-    be chosen afterwards: `require={"success": 0.9}`, by the names of claims, or `min_success=0.9` for short.
+    and the number of instances must be chosen before the instances are seen. Requirements for the deployed candidate
+    may be chosen afterwards: `require={"success": 0.9}`, by the names of claims, or `min_success=0.9` for short.
     `allow_duplicates` declares that instances equal to some that the design was made from are separate draws.
 
     >>> rng = np.random.default_rng(0)

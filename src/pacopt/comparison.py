@@ -63,7 +63,7 @@ class Comparison:
 
     `scores` are the safeguarded ratios of each row; `columns` are headings for claims whose measured values are printed
     beside mean, median and success. Each interval misses the true value in at most 5 % of all test splits. `averaged`
-    is what is averaged, "ratio" unless losses have no start; `usual` is what the row "standard" is called.
+    is what is averaged, "ratio" unless losses have no start; `usual` names the row of textbook settings or defaults.
     """
 
     instances: int
@@ -76,7 +76,7 @@ class Comparison:
 
     @staticmethod
     def of(table: LossTable, names: Sequence[str], design: Design) -> "Comparison":
-        """A comparison of the candidates of a table, in the quantities that a design claims and in a few more."""
+        """A comparison of the candidates of a table, in the quantities that a design claims and a few more."""
         score, relative, whole = design.score, table.start is not None, _with_baselines(table)
         z, scale = (whole.safeguarded(), 1.0) if relative else (score.of(whole), score.scale)
         outcomes, success = whole.outcomes(), _succeeded(table, whole, design.target_ratio)
@@ -134,7 +134,7 @@ class Comparison:
 
     @property
     def note(self) -> str:
-        """What the columns of its table say."""
+        """An explanation of the columns of its table."""
         if not self.relative:
             return "Success: its 95 % interval."
         return (
@@ -144,7 +144,7 @@ class Comparison:
 
     @property
     def failing(self) -> str:
-        """What the failures of a row are called."""
+        """The heading for the failures of a row."""
         return "above start" if self.relative else "failed"
 
     def factor(self, name: str, to: str) -> Factor:
@@ -164,7 +164,7 @@ class Comparison:
         return any(name in (row.name, self.called(row)) for row in self.rows)
 
     def called(self, row: Row) -> str:
-        """What a row is called where it is printed."""
+        """The printed name of a row."""
         return self.usual if row.name == "standard" else row.name
 
     def __str__(self) -> str:
@@ -183,12 +183,12 @@ class Comparison:
 
     @property
     def lead(self) -> str:
-        """What is said before its rows."""
+        """The text above its rows."""
         return f"{self.title}{'; mean and median with the safeguard' if self.relative else ''}"
 
     @property
     def printed(self) -> list[tuple[str, int, list[str]]]:
-        """What is printed, column by column: a heading, the least width, and a text for each row."""
+        """The printed columns: a heading, the least width, and a text for each row."""
         rows = self.rows
         extra = [name for name in self.columns if name in rows[0].values]
         return [

@@ -15,10 +15,10 @@ STORED = ("steps", "median", "low", "high", "textbook")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
-    """Numbers that an algorithm decided anew in each step, over the runs of a test split: median, 10 % and 90 %.
+    """Numbers that an algorithm decides in each step, over the runs of a test split: median, 10 % and 90 %.
 
-    Numbers that are not finite are left out, and where none is finite there is NaN. `textbook` holds the median of what
-    the textbook would have taken in the same states, NaN for a decision that it does not know.
+    Numbers that are not finite are left out; if none is finite, the entry is NaN. `textbook` holds the median of what
+    the textbook would have taken in the same states, NaN for a decision that it does not define.
     """
 
     names: tuple[str, ...]

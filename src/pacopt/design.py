@@ -41,9 +41,9 @@ def default_t_grid() -> Grid:
 @with_earlier_attributes
 @dataclass(frozen=True, eq=False, init=False)
 class Design:
-    """Candidates and their weights, the t-grid, what success and the score are, the claims, and what it was made from.
+    """Candidates and weights, the t-grid, the definitions of success and score, the claims, and what it was made from.
 
-    `claims` are the statements to be made. The first is the objective: among the candidates that meet what is required,
+    `claims` are the statements to make. The first is the objective: among the candidates that meet the requirements,
     the one with its best number is deployed. By default these are risk, success and quantile, and with a `truncation`
     the absolute loss; `quantile_level`, `shares` and `truncation` are short for these claims with other settings.
     """
@@ -93,12 +93,12 @@ class Design:
 
     @property
     def objective(self) -> AbstractClaim:
-        """The claim whose number is made as good as possible."""
+        """The claim that is optimised."""
         return self.claims[0]
 
     @property
     def spoken(self) -> tuple[AbstractClaim, ...]:
-        """The claims in the order in which they are said."""
+        """The claims in the order of their sentences."""
         return tuple(sorted(self.claims, key=lambda claim: not (claim.leading and type(claim) in ALL)))
 
     def __getitem__(self, name: str) -> AbstractClaim:
@@ -118,7 +118,7 @@ class Design:
     def uniform(table: LossTable, **options: Any) -> "Design":
         """Equal weights on the candidates of a table, which must have been chosen without its instances.
 
-        A gain over the baselines of the table is claimed too, unless claims or shares are given.
+        A gain over the baselines of the table is claimed too, unless you pass claims or shares.
         """
         return Design(DiscreteMeasure.uniform(table.candidates), **_over_baselines(table, options))
 
@@ -130,7 +130,7 @@ class Design:
         split (temperature 1/4, as if it had four times as many instances), 5 % is spread evenly so that no weight is 0.
         Three values of t surround the one that would be best if the training instances were like the prior ones; a few
         others share a tenth of the weight. None of this can make a certificate wrong, only loose:
-        `benchmarks/tightness.py` measures it. The design remembers the columns of that table, and `certify` refuses a
+        `benchmarks/tightness.py` measures it. The design remembers the columns of that table, and `certify` rejects a
         training table that shares one of them.
         """
         draft = Design(DiscreteMeasure.uniform(prior_table.candidates), **_over_baselines(prior_table, options))
@@ -142,7 +142,7 @@ class Design:
         return draft.weighed(prior, informed_grid(best), Sources.of(prior_table))
 
     def weighed(self, prior: DiscreteMeasure, t_grid: Grid, sources: Sources | None) -> "Design":
-        """This design with candidates, weights and betting fractions that were chosen on a prior split."""
+        """This design with candidates, weights and betting fractions chosen on a prior split."""
         return Design(
             prior,
             t_grid,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 class PacoptError(ValueError):
-    """A user's mistake. Its text is the four parts joined; each part is also an attribute."""
+    """Invalid input. Its text is the four parts joined; each part is also an attribute."""
 
     def __init__(self, found: str, needed: str, why: str, remedy: str) -> None:
         # All four go to `args`, so that the error survives pickling on its way out of a worker process.
@@ -33,7 +33,7 @@ class AlgorithmError(PacoptError):
 
 
 class EngineError(PacoptError):
-    """An engine does not return what a table is made of."""
+    """An engine does not return what a table needs."""
 
 
 class ResourceError(EngineError):
@@ -45,7 +45,7 @@ class CandidatesError(PacoptError):
 
 
 class PrecisionError(PacoptError):
-    """Something would silently be computed in another precision than was asked for."""
+    """Something would silently be computed in a precision other than the requested one."""
 
 
 class TableError(PacoptError):
@@ -53,7 +53,7 @@ class TableError(PacoptError):
 
 
 class MeasureError(PacoptError):
-    """The numbers are no probability on the candidates."""
+    """The numbers are not a probability on the candidates."""
 
 
 class PriorError(PacoptError):
@@ -61,23 +61,23 @@ class PriorError(PacoptError):
 
 
 class DesignError(PacoptError):
-    """What is to be fixed before the training instances are seen is not consistent."""
+    """The design, fixed before the training instances are seen, is inconsistent."""
 
 
 class AssumptionError(PacoptError):
-    """A theorem is asked for whose assumptions are not met or not declared."""
+    """The assumptions of a requested theorem are not met or not declared."""
 
 
 class MonitorError(PacoptError):
-    """A certificate cannot be watched so, or what a monitor is told is no score of the next instance."""
+    """A certificate cannot be watched this way, or a monitor was given something other than the next score."""
 
 
 class JobError(PacoptError):
-    """A job file does not say what is to be learned."""
+    """A job file is invalid or incomplete."""
 
 
 class FamilyError(PacoptError):
-    """There is no such family, it is none, or what it is made of is not here."""
+    """The family does not exist, is not a `Family`, or lacks a package or data."""
 
 
 class StorageError(PacoptError):
@@ -85,7 +85,7 @@ class StorageError(PacoptError):
 
 
 class ExportError(PacoptError):
-    """What was learned cannot be used so in another library."""
+    """The learned algorithm cannot be exported this way."""
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -31,7 +31,7 @@ Rows = slice | np.ndarray | Sequence[int]
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """Instances of a problem: named arrays whose row j together are instance j.
+    """Instances of a problem: named arrays, in which row j of each belongs to instance j.
 
     >>> instances = Instances({"A": np.ones((3, 2, 2)), "b": np.arange(6.0).reshape(3, 2)})
     >>> len(instances), sorted(instances[1]), instances[1]["b"]
@@ -40,10 +40,10 @@ class Instances:
     2
 
     Rows that belong together (fits of one user, moments of one trajectory) are not independent draws. `groups` labels
-    them, with a number or a text for each row: then a draw is a group, and statements are about a random row of a new
-    group. `draws` are the random numbers of the rows, which `learn` fixes.
+    them, with a number or a string for each row: then a draw is a group, and statements are about a random row of a
+    new group. `draws` are the random numbers of the rows, which `learn` fixes.
 
-    For engines that are not JAX, instances may be files (`Instances.of_files`) or objects (`Instances.of_objects`).
+    For engines other than JAX, instances may be files (`Instances.of_files`) or objects (`Instances.of_objects`).
     """
 
     fields: Mapping[str, np.ndarray]
@@ -119,15 +119,15 @@ class Instances:
 
     @staticmethod
     def of_files(paths: Sequence[str | os.PathLike[str]], *, groups: Any = None) -> "Instances":
-        """Instances that are files: `instance["file"]` is a path. They are told apart by their bytes."""
+        """Instances that are files: `instance["file"]` is a path. They are identified by their bytes."""
         files, content = files_and_contents(paths)
         return Instances({FILE: _read_only(files)}, groups, content=_read_only(content))
 
     @staticmethod
     def of_objects(objects: Sequence[Any], *, fingerprint: Callable[[Any], Any], groups: Any = None) -> "Instances":
-        """Instances that are objects of any kind, `instance["object"]`; the function `fingerprint` tells them apart.
+        """Instances that are objects of any kind, `instance["object"]`; the function `fingerprint` identifies them.
 
-        It returns bytes, a text or a number for an object, the same for two objects only if they are equal. Objects are
+        It returns bytes, a string or a number, the same for two objects exactly if they are equal. Objects are
         not stored with a run.
 
         >>> models = Instances.of_objects([{"n": 3}, {"n": 4}], fingerprint=lambda model: model["n"])
@@ -150,7 +150,7 @@ class Instances:
         return self.content is None or OBJECT not in self.fields
 
     def refuse_changed(self) -> None:
-        """Refuse files that have changed since these instances were made."""
+        """Reject files that have changed since these instances were made."""
         if self.content is not None and FILE in self.fields:
             refuse_changed_files(self.fields[FILE], self.content)
 
@@ -161,7 +161,7 @@ class Instances:
 
     @cached_property
     def count(self) -> int:
-        """The number of independent draws: of groups, or of rows where there are none."""
+        """The number of independent draws: of groups, or of rows if there are none."""
         return len(self) if self.groups is None else len(np.unique(self.groups))
 
     @cached_property
@@ -268,7 +268,7 @@ class Instances:
 
         Rows have the same fingerprint exactly if they hold the same numbers under the same names and shapes. The
         order of rows and fields, the memory layout, the byte order and the width of the number type do not matter. For
-        files, their bytes count; for objects, what the user's function returns.
+        files, their bytes count; for objects, the result of the user's function.
         """
         if self.content is not None:
             return self.content

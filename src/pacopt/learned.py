@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 class Learned:
     """A certified choice of hyperparameters.
 
-    `table` is the loss table of the training split, `test` that of the rows of the comparison on the test split (None
-    if the test split is empty), `curves` the losses on the way there, where the engine sees them. `engine` runs the
-    algorithm, and is None after loading where the code could not be found (`missing` says which). `train` are the
-    training instances, kept to recompute cells of the table. `decisions` are what the algorithm decided over the steps
-    of its test runs, where it says so.
+    `table` is the loss table of the training split, and `test` that of the rows of the comparison on the test split
+    (None if the test split is empty). `curves` are the losses along the way, if the engine sees them. `engine` runs the
+    algorithm, and is None after loading if the code could not be found (`missing` says which). `train` holds the
+    training instances, kept to recompute cells of the table. `decisions` are what the algorithm decided in the steps
+    of its test runs, if it reports that.
     """
 
     certificate: Certificate
@@ -67,7 +67,7 @@ class Learned:
 
     @property
     def origin(self) -> Origin:
-        """Where it comes from, as typed values."""
+        """Its provenance, as typed values."""
         return Origin.of(self.provenance)
 
     @property
@@ -82,7 +82,7 @@ class Learned:
 
     @property
     def comparison(self) -> Comparison | None:
-        """What was learned, the textbook and the prior median on the test split; None if it is empty."""
+        """The learned hyperparameters, the textbook and the prior median on the test split; None if it is empty."""
         if self.test is None:
             return None
         return Comparison.of(self.test, self.test.origin.rows, self.certificate.design)
@@ -110,7 +110,7 @@ class Learned:
         return learned_frame(self)
 
     def sample(self, *, seed: int | None = None) -> dict[str, Any]:
-        """Hyperparameters drawn from the posterior, afresh for each instance: `solve(instance, sample())`."""
+        """Hyperparameters drawn from the posterior; draw again for each instance: `solve(instance, sample())`."""
         if seed is not None and not is_whole(seed):
             raise CandidatesError(
                 f"seed is {seed!r}.", "A seed is a whole number, not negative.", "", "Leave it out for a random one."
@@ -133,7 +133,7 @@ class Learned:
         return self.engine
 
     def as_optax(self) -> "Transformation":
-        """A gradient transformation for optax; its `__doc__` says how much of the certificate still holds.
+        """A gradient transformation for optax; its `__doc__` says which claims of the certificate still hold.
 
         Parameters are always the point at which the next gradient is needed, for most algorithms the current point.
         The certificate is about `read(state, params)`. There is no safeguard.
@@ -146,7 +146,7 @@ class Learned:
     def as_scipy_method(self) -> "Method":
         """A method for `scipy.optimize.minimize(fun, x0, jac=..., method=...)`, with the safeguard.
 
-        It takes the certified number of steps; its `__doc__` says how much of the certificate still holds.
+        It takes the certified number of steps; its `__doc__` says which claims of the certificate still hold.
         """
         from pacopt.exporting.rule import rule_of
         from pacopt.exporting.to_scipy import Method
@@ -181,8 +181,8 @@ class Learned:
 
         It returns the end of the run if its loss is finite and at most that of the start, else the start. `hyper` may
         be any of the candidates, as drawn by `sample` or picked from the frontier. A random algorithm gets a seed that
-        no training run had, derived from the instance; to run the same instance again with another seed, count its
-        `occurrence`. A `monitor` is told how the run went; it watches the deployed hyperparameters.
+        no training run had, derived from the instance; to run the same instance again with another seed, increase its
+        `occurrence`. A `monitor` is told the result of the run; it watches the deployed hyperparameters.
         """
         engine = self.running
         chosen = self.hyper if hyper is None else candidate_of(self.table, hyper)
@@ -206,13 +206,13 @@ class Learned:
         return solution
 
     def save(self, directory: str | os.PathLike[str], *, instances: bool = True) -> Path:
-        """Write a run: certificate, tables, provenance; all or nothing, and never over an existing one.
+        """Write a run: certificate, tables, provenance; completely or not at all, and never over an existing one.
 
         The training instances are stored too, so that cells of the table can be recomputed, unless `instances=False` or
         they are objects; for files, their names are stored. Then `report.html` is drawn, which can be drawn again at
         any time (`pacopt report`).
 
-        Only the stored certificate counts others beside it that were made with some of the same instances: here,
+        Only the stored certificate counts others beside it that were made with some of the same instances; in memory,
         `certificate.earlier` does not change. To get the stored one, load the run or call `beside(directory)`.
         """
         code, arrays = ({}, {}) if self.engine is None else self.engine.stored()

@@ -65,25 +65,25 @@ def learn(
 
     Candidates and their weights are chosen on `split.prior` (by a search over the algorithm's domain, unless another
     `prior` is given) and fixed; all of them run on `split.train`, from which posterior and certificate follow;
-    `split.test` is only used to compare the result with the textbook's hyperparameters and with the median candidate.
+    `split.test` is only used to compare the result with the textbook hyperparameters and with the median candidate.
 
     `min_success` is the success probability to certify. A run succeeds if it ends at or below `target_ratio` times its
     start, or if the predicate `success` says so. The search aims at this level, so learning again with another value
     is another design, and keeping the better of two certificates on the same training instances voids it. `curvature` =
-    (mu, L) gives the textbook's hyperparameters, which are always candidates and always within reach of the search; if
-    it is left out, it is estimated on the prior split. If you give it, it must not come from training instances: the
+    (mu, L) gives the textbook hyperparameters, which are always candidates and always within reach of the search; by
+    default it is estimated on the prior split. If you pass it, it must not come from training instances: the
     ledger lists it as declared. `truncation` declares what a bound on the absolute loss needs. `claims` are added to
-    the standard ones, which then get smaller shares of the failure probability. `score` is what is averaged: the ratio
+    the default ones, which then get smaller shares of the failure probability. `score` is what is averaged: the ratio
     of final to initial loss, or `Rate()`, `Digits()` or `Effort(...)`. A gain is claimed over the `baseline`: the
-    textbook where there is one, hyperparameters, a `Baseline`, or several of these by name; None for no gain. With a
-    `budget`, parts of the start loss to reach (or {"solved": 0.99}), the certificate says how many instances reach them
-    within how many steps. `objective` names the claim whose number is made as good as possible. With `racing`, hopeless
+    textbook if there is one, hyperparameters, a `Baseline`, or several of these by name; None for no gain. With a
+    `budget`, fractions of the start loss to reach (or {"solved": 0.99}), the certificate says how many instances reach
+    them within how many steps. `objective` names the claim to optimise. With `racing`, hopeless
     candidates are dropped early. For an algorithm that draws random numbers, `replicates` runs of each instance are
     averaged, and statements are about a run with a fresh seed. `seed` determines everything. Finished work is kept in
     the directory `checkpoint`: after an interruption, the same call continues where it stopped. With an `executor`,
-    the client of a Dask cluster, its workers make the same tables. On a terminal and in a notebook a bar shows the
-    progress, unless `progress` is False; a function in its place is called with the name of a stage, the number of
-    finished runs and the number of all runs.
+    the client of a Dask cluster, its workers compute the same tables. In a terminal or notebook a bar shows the
+    progress, unless `progress` is False; a function instead is called with the name of a stage, the number of
+    finished runs and the total number of runs.
 
     >>> from pacopt import HeavyBall, VaryingCurvature, split
     >>> law = VaryingCurvature.draw(seed=0, n=10)

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 class LossTable:
     """Final losses of M candidates on N instances, beside the loss at each instance's start, if there is one.
 
-    A loss that is not finite means that the run failed. `success` is the user's own verdict on each run, if there is
-    one. `missing` marks cells that were not evaluated; they count as failed and hold NaN. `fingerprints` identify the
-    instances of the runs, where they are known. A candidate has a number, a text, a boolean or an array for each
+    A loss that is not finite means that the run failed. `success` holds the user's own verdicts on the runs, if any.
+    `missing` marks cells that were not evaluated; they count as failed and hold NaN. `fingerprints` identify the
+    instances of the runs, if they are known. A candidate has a number, a string, a boolean or an array for each
     hyperparameter. `baselines` are losses of other algorithms on the same runs, by name; infinite for a failed run.
-    `times` holds, for each part of the start loss, the first step (or second) at which each run reached it; infinite
-    for never.
+    `times` holds, for each fraction of the start loss, the first step (or second) at which each run reached it;
+    infinite for never.
 
-    Where several runs belong to one draw (replicates of one instance, rows of one group), `columns` says which: then
+    If several runs belong to one draw (replicates of one instance, rows of one group), `columns` says which: then
     the losses are those of runs, side by side, and N is the number of columns. `safeguarded` is averaged over the runs
     of a column; `ratios`, `outcomes`, `reached` and `succeeded` are those of its leading run.
 
@@ -128,18 +128,18 @@ class LossTable:
 
     @property
     def origin(self) -> Origin:
-        """Where the table comes from, as far as its provenance tells."""
+        """The origin of the table, as far as its provenance tells."""
         return Origin.of(self.provenance)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of candidates and the number of instances, or of groups where there are any."""
+        """The number of candidates and the number of instances, or of groups if there are any."""
         rows, runs = self.losses.shape
         return rows, runs if self.columns is None else len(self.columns)
 
     @cached_property
     def leads(self) -> "LossTable":
-        """The table of the leading runs of the columns; the table itself where each run is a column."""
+        """The table of the leading runs of the columns; the table itself if each run is a column."""
         if self.columns is None:
             return self
         runs = self.columns.lead
@@ -180,7 +180,7 @@ class LossTable:
         )
 
     def grouped(self, groups: Any, *, seed: int = 0) -> "LossTable":
-        """This table with its columns in groups, labelled by a number or a text; those of a group are consecutive.
+        """This table with its columns in groups, labelled by a number or a string; those of a group are consecutive.
 
         Each group is then one column: averages are taken over it, and counts use one of its runs, drawn by the seed.
         Fix the seed before looking at the losses.
@@ -251,7 +251,7 @@ class LossTable:
         return np.where(np.isfinite(losses), losses, np.inf)
 
     def time_to(self, target: float | str, rows: slice = slice(None)) -> Float[np.ndarray, "hyper instance"]:
-        """When a target was first met: a part of the start loss, or a word if the losses are times themselves."""
+        """When a target was first met: a fraction of the start loss, or a word if the losses are times."""
         if isinstance(target, str):
             if self.start is not None:
                 raise TableError(

@@ -120,7 +120,7 @@ class DiscreteMeasure:
         return np.random.default_rng(seed).choice(len(self), size=count, p=weights / weights.sum())
 
     def restrict(self, mask: Bool[np.ndarray, " hyper"]) -> "DiscreteMeasure":
-        """This measure conditioned on a set of candidates; for posteriors, as a prior is never renormalised later."""
+        """This measure conditioned on a set of candidates; for posteriors only, since a prior is never renormalised."""
         log_weights = np.where(mask, self.log_weights, -np.inf)
         total = logsumexp(log_weights)
         if total == -np.inf:

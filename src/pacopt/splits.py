@@ -24,16 +24,16 @@ class Split:
     """Three parts of the data: `prior` to choose the candidates, `train` to certify, `test` to check the result.
 
     Equal rows are either copies of one draw or separate draws (a distribution with atoms), and only you know which.
-    A row that appears in two parts, or twice among the training instances, is refused. Remove copies of one draw; if
-    the rows are separate draws, keep all of them and declare it with `allow_duplicates=True`. Removing separate draws
+    A row that appears in two parts, or twice among the training instances, is rejected. Remove copies of one draw; if
+    the rows are separate draws, keep them all and declare it with `allow_duplicates=True`. Removing separate draws
     biases the sample and voids the certificate.
 
     `rows` lists, for each part, which rows of your source its instances are; `split` records it. A source row is one
-    draw, so it may not appear in two parts, nor twice in `train`, even with `allow_duplicates`. Without `rows`, two
-    parts with the same content count as one part used twice, and so do, in any case, two parts that share more rows
-    than separate draws would. If you replace a part, give its rows too, or `rows=None`.
+    draw, so it may not appear in two parts, nor twice in `train`, even with `allow_duplicates`. Two parts count as one
+    part used twice if they have the same content and no `rows`, or, in any case, if they share more rows
+    than separate draws would. If you replace a part, pass its rows too, or `rows=None`.
 
-    Where instances have groups, a draw is a group: a group belongs to one part, its rows are consecutive, and equal
+    If instances have groups, a draw is a group: a group belongs to one part, its rows are consecutive, and equal
     rows within a group are allowed.
     """
 
@@ -73,7 +73,7 @@ class Split:
             _refuse_overlap(parts, _numbers(self))
 
     def drawn(self, *, root: int, replicates: int = 1) -> "Split":
-        """The same parts, with the random numbers of their instances: those of each part are its own."""
+        """The same parts, with random numbers for their instances, separate for each part."""
         parts = {name: part.drawn(root=root, part=name, replicates=replicates) for name, part in _parts(self).items()}
         return Split(**parts, allow_duplicates=self.allow_duplicates, rows=self.rows)
 
@@ -130,7 +130,7 @@ def split(
     """A random split with these numbers of instances, or of groups, in each part; the rest is not used.
 
     If you leave out the sizes of prior and test, they are those that `pacopt plan` recommends, and train gets the rest.
-    Equal rows are refused: copies of one draw must be removed, separate draws must not. `Split` says more.
+    Equal rows are rejected: copies of one draw must be removed, separate draws must not. See `Split`.
 
     >>> parts = split(Instances({"b": np.arange(10.0)}), prior=2, train=5, test=3, seed=0)
     >>> len(parts.prior), len(parts.train), len(parts.test)

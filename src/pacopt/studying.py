@@ -53,13 +53,13 @@ def certify_study(
     """What `learn` returns, with the best trials of an Optuna study as the candidates.
 
     `solve(hyper, instance)` returns a loss or a `Result`, as for a `BlackBox`; the parameters of the trials are its
-    hyperparameters, and a gain is claimed over the `defaults`, if you give them. An engine will do in its place. The
-    `top` best distinct trials run once on `split.prior`, which only weighs them, and on `split.train`, which certifies
-    them; `priors.BestTrials` says more. Everything else is as in `learn`.
+    hyperparameters, and a gain is claimed over the `defaults`, if you pass them. You can pass an engine instead. The
+    `top` best distinct trials run once on `split.prior`, which only sets their weights, and on `split.train`, which
+    certifies them; see `priors.BestTrials`. Everything else is as in `learn`.
 
     The study must not have seen any training instance: make it on `split.prior`, or on other instances with `prior=0`.
-    The ledger says that this is declared; trials that recorded training or test instances (`seen_by`) are refused. The
-    certificate goes into the study, as `study.user_attrs["pacopt:certificate"]`; if it held one before with the same
+    The ledger lists this as declared; trials that recorded training or test instances (`seen_by`) are rejected. The
+    certificate goes into the study, as `study.user_attrs["pacopt:certificate"]`; if it already held one with the same
     training instances, the new one says so.
 
     >>> import optuna

@@ -43,9 +43,9 @@ class Certified(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """The candidate with the best objective among those that are certified to reach `level`, or of all if it is None.
+    """The candidate with the best objective among those certified to reach `level`, or among all if it is None.
 
-    Its number for each claim of the design stands in `values` (None where no finite bound exists) and is an attribute:
+    `values` holds its number for each claim of the design (None if no finite bound exists), also as an attribute:
     `choice.risk`.
     """
 
@@ -74,7 +74,7 @@ class Frontier:
 
     @property
     def claims(self) -> tuple[AbstractClaim, ...]:
-        """The claims whose numbers are known: the one that is traded first, then the objective, then the rest."""
+        """The claims whose numbers are known: first the one traded against, then the objective, then the rest."""
         known = [claim for claim in self.design.claims if self.choices and claim.name in self.choices[0].values]
         return tuple(sorted(known, key=lambda claim: (claim.name != self.along, claim is not self.design.objective)))
 
@@ -126,9 +126,9 @@ class Frontier:
 def frontier(
     learned: Certified | Certificate, levels: Sequence[float] | None = None, *, along: str | None = None
 ) -> Frontier:
-    """For each level of success, the best certified objective among the candidates that are certified to reach it.
+    """For each level of success, the best certified objective among the candidates certified to reach it.
 
-    `along` names another claim to trade off; unless levels are given, they are its certified numbers. If the design
+    `along` names another claim to trade off; by default the levels are its certified numbers. If the design
     does not claim success and no claim is named, there is one line: the best candidate.
 
     The bounds behind a certificate hold for all candidates at once. So all lines of the frontier hold together with the

@@ -239,7 +239,7 @@ def test_what_cannot_be_certified_is_saved_and_the_exit_code_says_no(project):
 def test_a_mistake_in_a_job_is_told_to_people_and_machines(project):
     answer = pacopt("learn", job(project, "wrong.toml", steps='"ten"'), "--json", cwd=project)
     assert answer.returncode == 2
-    assert "steps: is 'ten'; it is a whole number" in answer.stderr
+    assert "steps: is 'ten'; it must be a whole number" in answer.stderr
     assert "Traceback" not in answer.stderr
     assert json.loads(answer.stdout)["error"]["type"] == "JobError"
     assert not list(project.glob("runs/wrong*"))
@@ -347,7 +347,7 @@ def test_a_plan_answers_for_budgets_gains_and_changes():
     assert "A gain of 2 needs " in answer.stdout
     assert "drops from 0.99 to 0.95 is noticed after " in answer.stdout
     assert "can never show: that there are no catastrophes" in answer.stdout
-    assert "Gain to be expected, if it truly is 3" in answer.stdout
+    assert "Expected gain if the true gain is 3" in answer.stdout
     document = json.loads(pacopt("plan", "--gain", "2", "--risk", "0.06", "--rise", "0.1", "--json").stdout)
     assert document["compared"]["factor"] == 2.5
     rate = 1 - (2 * 0.01 * 0.4 / 1.5) ** (1 / 100)  # of catastrophes that may not be among 100 instances

@@ -212,7 +212,7 @@ def test_code_that_fails_while_it_runs_is_a_mistake_of_the_job_with_its_place(fo
     text = re.sub(r"^\[domain\].*?(?=^# \[absolute\])", "", (folder / "job.toml").read_text(), flags=re.M | re.S)
     (folder / "changed.toml").write_text(f'prior = "my_own:{name}"\n' + text)
     prepared = prepare_job(folder / "changed.toml")
-    with pytest.raises(JobError, match=r"the code that it names fails \(my_own.py, line \d+\): \w+: 3"):
+    with pytest.raises(JobError, match=r"the code it names fails \(my_own.py, line \d+\): \w+: 3"):
         prepared.learn()
 
 
@@ -297,37 +297,37 @@ MISTAKES = {
     "no updates": (
         ["\n[training]\nupdates = 0\n"],
         "training.updates",
-        "is 0; it is a whole number, at least 1",
+        "is 0; it must be a whole number, at least 1",
     ),
     "holes in the data": ([("instances", '"holes.npz"')], "instances", "row 7 of 'b' holds NaN and so do 1 more"),
     "groups that are a matrix": ([("instances", '"users.npz"'), ("groups", '"user"')], "groups", "of shape (6, 2)"),
     "groups that are not there": ([("groups", '"user"')], "groups", "there is no array 'user' among the instances"),
     "an engine as a problem": ([("problem", '"my_own:Loop"')], "problem", 'write engine = "my_own:Loop"'),
-    "an engine beside an algorithm": ([("engine", '"my_own:Loop"')], "algorithm", "an engine knows how it runs"),
+    "an engine beside an algorithm": ([("engine", '"my_own:Loop"')], "algorithm", "an engine decides this itself"),
     "a misspelt key": ([("steps", 20), ("confidence", 0.9), "\n[splitt]\n"], "splitt", "did you mean 'split'?"),
-    "a key of a table at the top": ([("seed", "0\ntrain = 5")], "train", "it stands in [split]"),
+    "a key of a table at the top": ([("seed", "0\ntrain = 5")], "train", "it belongs in [split]"),
     "a key of the top in a table": (
         [("test", "200\nconfidance = 0.9")],
         "split.confidance",
         "there is no such key in [split]; known are",
     ),
-    "a top key below a table": ([("test", "200\nseed = 0")], "split.seed", "it stands at the top"),
-    "no problem": ([("problem", None)], "problem", 'is missing; it is a text: "module:Name"'),
-    "no steps": ([("steps", None)], "steps", "is missing; it is a whole number, at least 1"),
-    "steps in quotes": ([("steps", '"20"')], "steps", "is '20'; it is a whole number"),
-    "no steps at all": ([("steps", 0)], "steps", "is 0; it is a whole number, at least 1"),
+    "a top key below a table": ([("test", "200\nseed = 0")], "split.seed", "it belongs at the top"),
+    "no problem": ([("problem", None)], "problem", 'is missing; it must be a text: "module:Name"'),
+    "no steps": ([("steps", None)], "steps", "is missing; it must be a whole number, at least 1"),
+    "steps in quotes": ([("steps", '"20"')], "steps", "is '20'; it must be a whole number"),
+    "no steps at all": ([("steps", 0)], "steps", "is 0; it must be a whole number, at least 1"),
     "steps that are no whole number": ([("steps", 2.5)], "steps", "is 2.5"),
-    "a confidence of one": ([("confidence", 1.0)], "confidence", "is 1.0; it is a number between 0 and 1"),
-    "a confidence in per cent": ([("confidence", 99)], "confidence", "is 99; it is a number between 0 and 1"),
-    "certain success": ([("min_success", 1.0)], "min_success", "is 1.0; it is a probability, below 1"),
+    "a confidence of one": ([("confidence", 1.0)], "confidence", "is 1.0; it must be a number strictly"),
+    "a confidence in per cent": ([("confidence", 99)], "confidence", "is 99; it must be a number strictly"),
+    "certain success": ([("min_success", 1.0)], "min_success", "is 1.0; it must be a probability, below 1"),
     "a target that is no improvement": ([("target_ratio", 1.5)], "target_ratio", "is 1.5"),
     "a quantile level that is none": ([("quantile_level", 0)], "quantile_level", "is 0"),
-    "true as a number": ([("candidates", "true")], "candidates", "is True; it is a whole number"),
-    "a number as true": ([("racing", 1)], "racing", "is 1; it is true or false"),
+    "true as a number": ([("candidates", "true")], "candidates", "is True; it must be a whole number"),
+    "a number as true": ([("racing", 1)], "racing", "is 1; it must be true or false"),
     "another precision": ([("precision", '"float16"')], "precision", '"float64" or "float32"'),
-    "one curvature": ([("curvature", "[1.0]")], "curvature", "is [1.0]; it is a pair [mu, L]"),
+    "one curvature": ([("curvature", "[1.0]")], "curvature", "is [1.0]; it must be a pair [mu, L]"),
     "curvatures in the wrong order": ([("curvature", "[2.0, 1.0]")], "curvature", "0 <= mu <= L"),
-    "a negative seed": ([("seed", -1)], "seed", "is -1; it is a whole number from 0"),
+    "a negative seed": ([("seed", -1)], "seed", "is -1; it must be a whole number from 0"),
     "an unknown built-in": ([("algorithm", '"HeavyBal"')], "algorithm", "did you mean 'HeavyBall'?"),
     "an abstract built-in": ([("problem", '"AbstractProblem"')], "problem", "there is no built-in 'AbstractProblem'"),
     "a built-in that needs fields": ([("problem", '"SharedQuadratic"')], "problem", "needs the fields A"),
@@ -355,7 +355,7 @@ MISTAKES = {
     "fields for an object": (
         [("problem", '"my_own:ridge"'), ("shared", '"shared.npz"')],
         "shared",
-        "is made already; name its class",
+        "is already an object; name its class",
     ),
     "a predicate that is no reference": ([("success", '"solved"')], "success", '"module:function"'),
     "a predicate that is not there": ([("success", '"my_problem:solvd"')], "success", "did you mean 'solved'?"),
@@ -370,15 +370,19 @@ MISTAKES = {
     "more than there are": ([("train", 2000)], "split", "prior + train + test = 2400, but there are 1400"),
     "instances that stand twice": ([("instances", '"twice.npz"')], "split", "are the same"),
     "equal rows": ([("instances", '"twice.npz"')], "split", "say so with [split] allow_duplicates = true: removing"),
-    "a part as a fraction": ([("train", 0.8)], "split.train", "is 0.8; it is a number of instances, at least 1"),
-    "a part that is missing": ([("test", None)], "split.test", "is missing; it is a number of instances"),
+    "a part as a fraction": ([("train", 0.8)], "split.train", "is 0.8; it must be a number of instances, at least 1"),
+    "a part that is missing": ([("test", None)], "split.test", "is missing; it must be a number of instances"),
     "an interval upside down": ([("momentum", "[1.0, 0.0]")], "domain.momentum", "low < high is needed"),
     "a logarithm of zero": ([("momentum", "{ low = 0, high = 1, log = true }")], "domain.momentum", "low > 0"),
-    "an interval of texts": ([("momentum", '["a", "b"]')], "domain.momentum", "it is [low, high], { low"),
-    "an interval with one end": ([("momentum", "{ low = 0 }")], "domain.momentum", "it is [low, high], { low"),
-    "an infinite curvature": ([("curvature", "[1.0, inf]")], "curvature", "it is a pair [mu, L]"),
-    "a number beyond all bounds": ([("curvature", "[1.0, 1" + "0" * 400 + "]")], "curvature", "it is a pair [mu, L]"),
-    "an end beyond all bounds": ([("momentum", "[0, 1" + "0" * 400 + "]")], "domain.momentum", "it is [low, high]"),
+    "an interval of texts": ([("momentum", '["a", "b"]')], "domain.momentum", "it must be [low, high], { low"),
+    "an interval with one end": ([("momentum", "{ low = 0 }")], "domain.momentum", "it must be [low, high], { low"),
+    "an infinite curvature": ([("curvature", "[1.0, inf]")], "curvature", "it must be a pair [mu, L]"),
+    "a number beyond all bounds": ([("curvature", "[1.0, 1" + "0" * 400 + "]")], "curvature", "must be a pair [mu, L]"),
+    "an end beyond all bounds": (
+        [("momentum", "[0, 1" + "0" * 400 + "]")],
+        "domain.momentum",
+        "it must be [low, high]",
+    ),
     "steps beyond all bounds": ([("steps", 10**21)], "steps", "below 2^31"),
     "candidates beyond all bounds": ([("candidates", 10**12)], "candidates", "at most a million"),
     "a home that nobody has": ([("instances", '"~nobody_has_this/d.npz"')], "instances", "is '~nobody_has_this/d.npz'"),
@@ -414,7 +418,7 @@ def test_hyperparameters_that_the_algorithm_has_not_are_named_with_the_nearest(f
 @pytest.mark.parametrize(
     ("appended", "expected"),
     [
-        ("\n[absolute]\nlevel = -1.0\n", "absolute.level: is -1.0; it is a positive number"),
+        ("\n[absolute]\nlevel = -1.0\n", "absolute.level: is -1.0; it must be a positive number"),
         ("\n[absolute]\nsecond_moment = 2.0\n", "absolute.level: is missing"),
         ("\n[absolute]\nlevel = 5.0\nsecond_momnt = 2.0\n", "did you mean 'second_moment'?"),
     ],
@@ -427,14 +431,14 @@ def test_a_declaration_is_complete_or_refused(folder, appended, expected):
 def test_a_table_that_is_none_is_refused(folder):
     for table in ("split", "domain", "absolute"):
         (folder / "changed.toml").write_text(f"{table} = 3\n")
-        with pytest.raises(JobError, match=rf"line 1, {table}: 3 is no table"):
+        with pytest.raises(JobError, match=rf"line 1, {table}: 3 is not a table"):
             prepare_job(folder / "changed.toml")
 
 
 def test_a_prior_of_your_own_and_a_domain_contradict_each_other(folder):
     path = changed(folder)
     path.write_text('prior = "my_own:two"\n' + path.read_text())
-    with pytest.raises(JobError, match="a prior of your own has its own candidates"):
+    with pytest.raises(JobError, match="your own prior has its own candidates"):
         prepare_job(path)
 
 
@@ -472,7 +476,7 @@ def test_what_is_no_toml_is_refused_with_its_line(folder, content, expected):
 def test_a_job_that_is_not_there_is_refused_with_the_nearest_name(folder, tmp_path):
     with pytest.raises(JobError, match=r"did you mean 'job.toml'"):
         prepare_job(folder / "jobb.toml")
-    with pytest.raises(JobError, match="pacopt learn --init writes an example"):
+    with pytest.raises(JobError, match="pacopt learn --init writes a working example"):
         prepare_job(tmp_path / "job.toml")
     with pytest.raises(JobError, match="cannot be read"):
         prepare_job(tmp_path)
@@ -480,7 +484,7 @@ def test_a_job_that_is_not_there_is_refused_with_the_nearest_name(folder, tmp_pa
 
 def test_an_example_overwrites_nothing(tmp_path):
     (tmp_path / "my_problem.py").write_text("mine")
-    with pytest.raises(JobError, match=r"my_problem\.py exists already"):
+    with pytest.raises(JobError, match=r"my_problem\.py already exists"):
         write_example(tmp_path / "job.toml")
     assert [path.name for path in tmp_path.iterdir()] == ["my_problem.py"]
     assert (tmp_path / "my_problem.py").read_text() == "mine"

@@ -296,7 +296,7 @@ def test_the_command_line_goes_on_from_a_state(run, tmp_path):
     assert again.returncode == 1, "an alarm stays one"
     changed = command("run", "-", "--state", state, "--every", 10, cwd=run, input="0.1\n")
     assert changed.returncode == 2
-    assert "as it was begun" in changed.stderr
+    assert "with its original settings" in changed.stderr
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ class AbstractAlgorithm(eqx.Module):
 
 
 class AbstractStochasticAlgorithm(AbstractAlgorithm):
-    """An algorithm that draws random numbers: `init` and `step` are given a key of their own, a new one each time.
+    """An algorithm that draws random numbers: `init` and `step` each get a fresh key.
 
     Keys come from the engine, which derives them from a root seed and the content of the instance. Never put seeds into
     the data: runs of one instance are not independent instances.
@@ -91,46 +91,46 @@ class AbstractStochasticAlgorithm(AbstractAlgorithm):
 
 
 class AbstractStandardHyper(eqx.Module):
-    """For algorithms whose worst-case theory recommends hyperparameters from the curvature alone."""
+    """For algorithms with textbook hyperparameters, which worst-case theory derives from the curvature alone."""
 
     @abstractmethod
     def standard(self, mu: float, L: float) -> dict[str, float]:
-        """What theory recommends if all curvatures lie between mu and L."""
+        """The textbook hyperparameters if all curvatures lie between mu and L."""
 
     @property
     def rivals(self) -> tuple["AbstractAlgorithm", ...]:
-        """Algorithms that one would take instead, with what theory recommends for them."""
+        """Alternative algorithms, with their own textbook hyperparameters."""
         return ()
 
 
 class AbstractInitialHyper(eqx.Module):
-    """For algorithms with many hyperparameters, which know where it is sensible to start training them."""
+    """For algorithms with many hyperparameters that know a sensible start for training them."""
 
     @abstractmethod
     def initial(self, seed: int) -> dict[str, Any]:
-        """Hyperparameters to start from, as the algorithm sees them; another seed, another start."""
+        """Hyperparameters to start from, as the algorithm sees them; another seed gives another start."""
 
 
 class AbstractPrepared(eqx.Module):
-    """For algorithms whose steps share something costly, a factorization say, which is made once for all of them.
+    """For algorithms whose steps share something costly, such as a factorization, which is made once for all of them.
 
     In a table it is made once for all instances that are run side by side, if it does not depend on the instance.
     """
 
     @abstractmethod
     def prepared(self, hyper: Hyper, objective: Objective) -> Hyper:
-        """The hyperparameters as `init` and `step` see them: with what all steps share, under a name of its own."""
+        """The hyperparameters as `init` and `step` see them, plus what all steps share, under a separate name."""
 
 
 class AbstractDecisions(eqx.Module):
-    """For algorithms that decide something anew in each step, so that a report can show what they do."""
+    """For algorithms that make a decision in each step, so that a report can show what they decide."""
 
     @abstractmethod
     def decisions(self, state: State) -> Mapping[str, Any]:
-        """Numbers that the last step decided, by what they are called, read from the state after it; NaN for none."""
+        """Numbers that the last step decided, by name, read from the state after it; NaN for none."""
 
     def textbook(self, state: State, mu: float, L: float) -> Mapping[str, Any]:
-        """What the textbook would have taken in their place, if all curvatures lie between mu and L."""
+        """What the textbook would have used instead, if all curvatures lie between mu and L."""
         return {}
 
 

@@ -1,4 +1,4 @@
-"""`pacopt bench families`: every family from its data to a certificate, beside what people use today."""
+"""`pacopt bench families`: every family from its data to a certificate, compared with the solvers people use today."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from pacopt.app.options import Json, Quiet
 if TYPE_CHECKING:
     from pacopt.families.contests import Contest
 
-bench = typer.Typer(help="Measure what learning is worth, against the solvers that people use.", no_args_is_help=True)
+bench = typer.Typer(help="Measure the benefit of learning over the solvers that people use.", no_args_is_help=True)
 
 
 def _names(incomplete: str) -> list[str]:
@@ -32,15 +32,15 @@ def families(
             autocompletion=_names,
         ),
     ] = None,
-    fresh: Annotated[int, typer.Option(min=100, help="So many fresh draws to compare on.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Draws other instances.")] = 0,
+    fresh: Annotated[int, typer.Option(min=100, help="Number of fresh draws to compare on.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the instances.")] = 0,
     out: Annotated[Path, typer.Option(help="Where to write the table, pictures and runs.")] = Path("runs/families"),
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn and certify each family, and compare it with its textbook, the usual solvers and Optuna. Minutes for each.
 
-    Solvers have equal numbers of gradients. Which of the usual ones is best is decided on the prior split; the gain
+    All solvers get the same number of gradients. The prior split decides which of the usual ones is best; the gain
     over it is certified. Optuna has as many runs, in at most 300 trials. Exit code 1 if a claim fails on fresh draws.
     """
     from pacopt.app.presenting import families_view

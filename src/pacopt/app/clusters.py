@@ -22,7 +22,7 @@ def connected(where: str | None) -> Iterator[Any]:
         from distributed import Client
     except ImportError as error:
         raise JobError(
-            f"--dask {where}: the package distributed is not here.",
+            f"--dask {where}: the package distributed is not installed.",
             "It is in the extra [dask].",
             "",
             'pip install "pacopt[dask]"',
@@ -34,7 +34,7 @@ def connected(where: str | None) -> Iterator[Any]:
     except (OSError, ValueError, ImportError) as error:
         raise JobError(
             f"--dask {where}: no scheduler answers at {address} ({type(error).__name__}: {error}).",
-            "A scheduler is there before a job is.",
+            "The scheduler must be running before the job starts.",
             "",
             "Start one: dask scheduler",
         ) from error
@@ -48,7 +48,7 @@ def _address(file: Path) -> str:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise JobError(
             f"--dask {file} is neither an address nor a scheduler file ({type(error).__name__}: {error}).",
-            "An address looks like tcp://host:8786; a scheduler writes its file if it is told where.",
+            "An address looks like tcp://host:8786; a scheduler writes its file if you tell it where.",
             "",
             "dask scheduler --scheduler-file scheduler.json",
         ) from error

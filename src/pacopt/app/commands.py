@@ -53,7 +53,7 @@ def demo(
     rule: Annotated[
         bool, typer.Option("--rule", help="Train an update rule of 533 numbers instead: one to two minutes.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Draws another family of problems.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the family of problems.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option(help="Where to save the run; numbered if it exists.", show_default="runs/demo or runs/rule"),
@@ -63,8 +63,8 @@ def demo(
 ) -> None:
     """Learn heavy-ball on the paper's random quadratics, certify it, save the run with its report, and verify it.
 
-    With --rule, a small network that decides step size and momentum anew in each step is trained on such quadratics in
-    200 dimensions, and certified against L-BFGS, conjugate gradients and heavy-ball, each with 50 gradients.
+    With --rule, it trains a small network that sets step size and momentum in each step, on such quadratics in
+    200 dimensions, and certifies it against L-BFGS, conjugate gradients and heavy-ball, each with 50 gradients.
     """
     from pacopt.app.presenting import learned_document, learned_view
     from pacopt.app.workplace import check_writable, free
@@ -99,11 +99,11 @@ def learn(
     out: Annotated[
         Path | None, typer.Option(help="Where to save the run; numbered if it exists.", show_default="runs/JOB")
     ] = None,
-    init: Annotated[bool, typer.Option("--init", help="Write an example that runs, with comments.")] = False,
+    init: Annotated[bool, typer.Option("--init", help="Write a working example with comments.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     dask: Annotated[
         str | None,
-        typer.Option(help="Make tables on a Dask cluster: tcp://host:8786, or a scheduler file.", metavar="CLUSTER"),
+        typer.Option(help="Compute tables on a Dask cluster: tcp://host:8786, or a scheduler file.", metavar="CLUSTER"),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -139,19 +139,19 @@ def learn(
 )
 def verify(
     run: Run,
-    rerun: Annotated[int, typer.Option(min=0, help="Run this many random cells again, and the deployed row.")] = 0,
+    rerun: Annotated[int, typer.Option(min=0, help="Rerun this many random cells, and the deployed row.")] = 0,
     job: Annotated[
         Path | None,
-        typer.Option(help=f"The job of the run, for its code; {CELLS} cells unless --rerun says otherwise."),
+        typer.Option(help=f"The job file of the run, for its code; reruns {CELLS} cells by default."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Chooses the cells to run again.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for the choice of cells to rerun.")] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit code 1 also if a claim could not be recomputed.")
+        bool, typer.Option("--strict", help="Exit with code 1 also if a claim could not be recomputed.")
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Recompute every number of a saved certificate by independent code. Exit code 1 if anything disagrees."""
+    """Recompute every number of a saved certificate with independent code. Exit code 1 if anything disagrees."""
     from dataclasses import asdict
 
     from pacopt.verification import verify as check
@@ -195,13 +195,13 @@ app.add_typer(bench, name="bench")
 )
 def watch(
     run: Run,
-    scores: Annotated[Path, typer.Argument(help="One score a line, or a CSV file; - for a pipe.", metavar="SCORES")],
+    scores: Annotated[Path, typer.Argument(help="One score per line, or a CSV file; - for a pipe.", metavar="SCORES")],
     claim: Annotated[str | None, typer.Option(help="The claim to watch.", show_default="the first")] = None,
     every: Annotated[
         float | None, typer.Option(help="Instances to a false alarm, on average.", show_default="100000")
     ] = None,
     ever: Annotated[
-        float | None, typer.Option(help="Or the probability that there ever is a false alarm.", show_default=False)
+        float | None, typer.Option(help="Or the probability of ever raising a false alarm.", show_default=False)
     ] = None,
     state: Annotated[Path | None, typer.Option(help="Continue from this file, and save the evidence there.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more lines at the end of the file.")] = False,
@@ -209,9 +209,9 @@ def watch(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Is the certificate still true in use? Exit code 1 at an alarm.
+    """Check whether a certificate still holds in use. Exit code 1 if there is an alarm.
 
-    A score is that of the claim: for the mean, z between 0 and 1 (the final-to-initial ratio, with the safeguard).
+    Pass the score of the claim: for the mean, z between 0 and 1 (the final-to-initial ratio, with the safeguard).
     """
     from pacopt.app.watching import watch_scores
 
@@ -236,12 +236,12 @@ def reproduce(
         typer.Argument(help="fig1 fig2 fig3 fig4; all of them if none is named.", autocompletion=_figures),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where to write the page, its JSON and the figures.")] = Path("figures"),
-    seed: Annotated[int, typer.Option(min=0, help="Draws other instances and candidates.")] = 0,
-    variant: Annotated[str, typer.Option(help="text, code, or both: where the paper and its code differ.")] = "text",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the instances and candidates.")] = 0,
+    variant: Annotated[str, typer.Option(help="text, code or both, where the paper and its code differ.")] = "text",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the paper's four experiments, and write a page: figures, published numbers beside ours, verdicts, a tally."""
+    """Run the paper's four experiments and write a page: figures, published numbers beside ours, verdicts, a tally."""
     from pacopt.app.presenting import reproduced_view
     from pacopt.papers.sucker_ochs_2023.page import PAGE, document, tally_line, write_page
     from pacopt.papers.sucker_ochs_2023.reproduction import (
@@ -268,13 +268,13 @@ def reproduce(
 
 
 def run() -> int:
-    """The exit code of what the command line asks for; invalid input is one paragraph and exit code 2."""
+    """The exit code of the command; invalid input gives one paragraph and exit code 2."""
     begin()
     output = Output(json="--json" in sys.argv)
     try:
         app()
     except BaseException as error:
-        if noted():  # whatever has become of the interrupt on its way
+        if noted():  # whatever became of the interrupt
             return INTERRUPTED
         return explained(error, output)
     return 0

@@ -1,4 +1,4 @@
-"""What JAX compiles, kept between runs of the command line."""
+"""Keeps what JAX compiles between runs of the command line."""
 
 import hashlib
 import os
@@ -40,14 +40,14 @@ def keep_compiled() -> None:
 
 
 def kept_at() -> Path | None:
-    """Where code for this very processor and this version of JAX is kept; None if nobody knows the processor."""
+    """Where code for this processor and this version of JAX is kept; None if the processor is unknown."""
     known = processor()
     text = "\n".join([known, platform.machine(), version("jax"), version("jaxlib")])
     return caches() / f"compiled-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}" if known else None
 
 
 def _ours(place: Path) -> bool:
-    """Whether the place is there, not too full, and nobody else can write to it."""
+    """Whether the place exists, is not too full, and nobody else can write to it."""
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         about = place.stat()

@@ -1,4 +1,4 @@
-"""What a person or a machine sees of a command: results on stdout, everything else on stderr."""
+"""What a command prints: results on stdout, everything else on stderr."""
 
 import json
 import math
@@ -18,19 +18,19 @@ from pacopt.support.progress import Lines, StageProgress, bar, silent
 
 
 def shortened(text: str, most: int = 300) -> str:
-    """A text that may hold a path of thousands of characters, with its middle left out."""
+    """The text with its middle left out if it is very long, such as a path of thousands of characters."""
     return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where words go: nowhere if quiet, and if a machine listens one JSON document is all that stdout gets."""
+    """Where output goes: nowhere if quiet; with --json, stdout gets exactly one JSON document."""
 
     json: bool = False
     quiet: bool = False
 
     def say(self, *parts: RenderableType) -> None:
-        """The result, for a person."""
+        """Print the result for a person."""
         heed()
         if not self.json and not self.quiet:
             console = Console(file=cast(TextIO, _Patient(sys.stdout)))
@@ -38,12 +38,12 @@ class Output:
                 _print(console, part)
 
     def log(self, text: str) -> None:
-        """A line about what goes on."""
+        """Print a line about progress."""
         if not self.quiet:
             _print(Console(file=cast(TextIO, _Patient(sys.stderr))), text)
 
     def document(self, value: Any) -> None:
-        """The result, for a machine."""
+        """Print the result for a machine."""
         if self.json:
             text, out = json.dumps(finite(value), indent=1, allow_nan=False) + "\n", _Patient(sys.stdout)
             heed()
@@ -56,7 +56,7 @@ class Output:
 
     @contextmanager
     def busy(self, stage: str = "begin") -> Iterator[StageProgress]:
-        """A function that is told of stages, of which one begins now; what other code prints goes to stderr."""
+        """A function to report stages to, of which one begins now; what other code prints goes to stderr."""
         with redirect_stdout(sys.stderr), _descriptor_moved():
             if self.quiet:
                 yield silent
@@ -71,7 +71,7 @@ class Output:
 
 
 def _print(console: Console, part: RenderableType) -> None:
-    """A text is broken into lines on a terminal; in a pipe it is not, so that a command can be copied."""
+    """Text is wrapped on a terminal; in a pipe it is not, so that a command can be copied."""
     text = isinstance(part, str)
     if isinstance(part, str) and console.is_terminal:
         part = wrapped(part, console.width)
@@ -79,7 +79,7 @@ def _print(console: Console, part: RenderableType) -> None:
 
 
 class _Patient:
-    """A stream whose reader may go away: what is written then is lost, and nothing else."""
+    """A stream whose reader may go away: only what is written then is lost."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -102,7 +102,7 @@ class _Patient:
 
 @contextmanager
 def _descriptor_moved() -> Iterator[None]:
-    """While this lasts, what is written to stdout below Python, by a library in C say, goes to stderr."""
+    """Meanwhile, what is written to stdout below Python, by a C library for example, goes to stderr."""
     try:
         sys.stdout.flush()
         before, _ = os.dup(1), os.fstat(2)
@@ -121,7 +121,7 @@ def _descriptor_moved() -> Iterator[None]:
 
 
 def finite(value: Any) -> Any:
-    """The same JSON value with null in place of numbers that are none."""
+    """The same JSON value with null in place of infinity and NaN."""
     if isinstance(value, dict):
         return {str(key): finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The main job on embedded examples: heavy-ball or a trained rule on the paper's quadratics, learned and certified."""
+"""The main job on built-in examples: heavy-ball or a trained rule on the paper's quadratics, learned and certified."""
 
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
 
 
 def run_demo(*, seed: int = 0, progress: StageProgress | bool = False) -> Learned:
-    """Learn from instances of the paper's fourth experiment, knowing nothing but the default domain."""
+    """Learn from instances of the paper's fourth experiment, given only the default domain."""
     law = VaryingCurvature.draw(seed=seed)
     parts = split(law.sample(PRIOR + TRAIN + TEST, seed=seed + 1), prior=PRIOR, train=TRAIN, test=TEST, seed=seed + 2)
     return learn(
@@ -45,7 +45,7 @@ def run_demo(*, seed: int = 0, progress: StageProgress | bool = False) -> Learne
 
 
 def run_rule_demo(sizes: Sizes | None = None, *, seed: int = 0, progress: StageProgress | bool = False) -> Learned:
-    """Train a rule for such quadratics, and certify it against L-BFGS and others, at equal numbers of gradients."""
+    """Train a rule for such quadratics, and certify it against L-BFGS and others, with equal numbers of gradients."""
     size = sizes or Sizes()
     law = VaryingCurvature.draw(seed=seed, n=size.n)
     data = law.sample(size.prior + size.train + size.test, seed=seed + 1)
@@ -70,7 +70,7 @@ def run_rule_demo(sizes: Sizes | None = None, *, seed: int = 0, progress: StageP
 
 
 def _constant(law: VaryingCurvature, prior: Instances, steps: int, seed: int) -> Learned:
-    """Heavy-ball as the paper learns it, from a part of the prior split, so that no training instance was seen."""
+    """Heavy-ball as the paper learns it, from a part of the prior split, so that it has seen no training instance."""
     third = min(PRIOR, len(prior) // 3)
     parts = split(prior[: 3 * third], prior=third, train=2 * third, test=0, seed=seed)
     return learn(law.problem, HeavyBall(), parts, steps=steps, curvature=law.curvature, seed=seed, progress=False)

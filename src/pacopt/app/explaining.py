@@ -1,4 +1,4 @@
-"""What becomes of an error on the command line: a paragraph, a JSON document if a machine listens, an exit code."""
+"""How the command line reports an error: a paragraph, a JSON document with --json, and an exit code."""
 
 import errno
 import sys
@@ -11,7 +11,7 @@ from pacopt.errors import PacoptError
 
 
 def explained(error: BaseException, output: Output) -> int:
-    """Say what happened, and give it an exit code."""
+    """Report an error and return its exit code."""
     if isinstance(error, PacoptError):
         Output().log(f"{type(error).__name__}: {error}")
         parts = dict(zip(("found", "needed", "why", "remedy"), error.args, strict=True))

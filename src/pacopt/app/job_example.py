@@ -1,4 +1,4 @@
-"""A job file that runs, with the code and the data that it names."""
+"""A working job file, with the code and the data that it names."""
 
 from pathlib import Path
 
@@ -9,67 +9,67 @@ from pacopt.support.arrays import save_npz
 
 JOB = """\
 # A job for pacopt. Run it:  pacopt learn {name}
-# Paths and modules are looked for beside this file. What is commented out may be left out.
+# Paths and modules are looked up beside this file. Lines that are commented out are optional.
 
 problem = "{module}:LeastSquares"     # module:Name of your code, or a built-in: DiagonalQuadratic, SharedQuadratic
 algorithm = "HeavyBall"                 # GradientDescent, Nesterov, ScalarRule and others, or module:Name
-instances = "{data}"          # arrays with a leading axis: one row, one problem
-steps = 5                               # of the algorithm, on each instance
+instances = "{data}"          # arrays with a common leading axis, one problem per row
+steps = 5                               # steps of the algorithm on each instance
 
-confidence = 0.99                       # with which the certificate holds
-min_success = 0.95                      # the success probability that is to be certified; leave it out if any will do
+confidence = 0.99                       # the confidence of the certificate
+min_success = 0.95                      # the success probability to certify; leave it out if any will do
 # target_ratio = 1.0                    # a run succeeds if its final loss is at most this times its start loss
 # success = "{module}:solved"         # ... or if this function of the final point and the instance says so
 # score = "ratio"                       # what is averaged: "ratio", "rate" (per step), "digits", {{ effort = 0.1 }}
 # baseline = "textbook"                 # what a gain is claimed over: "none", or {{ step_size = 0.1, ... }}
-# budget = [0.1, 0.001]                 # claims how many reach these parts of their start within how many steps
-# objective = "risk"                    # the claim whose number is made as good as possible
+# budget = [0.1, 0.001]                 # claims how many reach these fractions of their start within how many steps
+# objective = "risk"                    # the claim to optimise
 # quantile_level = 0.9                  # "at least 90 % of instances end at a ratio of at most ..."
-# seed = 0                              # of the split and of the search; the same seed gives the same result
-# candidates = 256                      # hyperparameters that are tried on all training instances
-# solver = "{module}:solve"           # any function of hyperparameters and an instance, which returns a loss or a
-#                                       # pacopt.Result, in place of problem, algorithm and steps; [domain] is its space
+# seed = 0                              # of the split and the search; the same seed gives the same result
+# candidates = 256                      # hyperparameters tried on all training instances
+# solver = "{module}:solve"           # any function of hyperparameters and an instance that returns a loss or a
+#                                       # pacopt.Result, instead of problem, algorithm and steps; [domain] is its space
 # defaults = {{ damping = 0.5 }}          # its usual hyperparameters, over which a gain is claimed
 # workers = 2                           # processes that run the solver side by side
 # limit = 10.0                          # seconds after which a run of the solver is stopped
-# memory = 4.0                          # GiB that a worker may take
-# engine = "{module}:Solver"          # an engine of your own, in place of problem, algorithm and steps
-# groups = "user"                       # the array that tells which rows belong together: then a draw is a group
+# memory = 4.0                          # GiB that a worker may use
+# engine = "{module}:Solver"          # your own engine, instead of problem, algorithm and steps
+# groups = "user"                       # the array that says which rows belong together: then a draw is a group
 # replicates = 1                        # runs of each instance, for an algorithm that draws random numbers
-# racing = false                        # true: give up hopeless candidates early; pays with thousands of them
+# racing = false                        # true: drop hopeless candidates early; pays with thousands of them
 # precision = "float64"                 # or "float32"
-# curvature = [1.0, 100.0]              # [mu, L] for the textbook's hyperparameters, which become a candidate and
+# curvature = [1.0, 100.0]              # [mu, L] for the textbook hyperparameters, which become a candidate and
 #                                       # widen the search domain; never from training instances
 # shared = "shared.npz"                 # data shared by all instances: the fields of the problem
 
-[split]                                 # leave it out for a recommended one; pacopt plan tells what sizes can claim
+[split]                                 # leave it out for the recommended one; pacopt plan says what sizes can certify
 prior = 200                             # to find candidates
 train = 1000                            # to certify them: the more, the tighter
-test = 200                              # to look at the result
-# allow_duplicates = false              # true: equal rows are separate draws, all kept; copies of one draw you remove
+test = 200                              # to check the result
+# allow_duplicates = false              # true: equal rows are separate draws, all kept; remove copies of one draw
 
-[domain]                                # where to look; a hyperparameter left out has the domain of the algorithm
+[domain]                                # where to search; a hyperparameter left out has the algorithm's domain
 step_size = {{ low = 1e-6, high = 1.0, log = true }}
 momentum = [0.0, 1.0]
 
-# [training]                            # for rules of many numbers, as ScalarRule, in place of [domain] and candidates
+# [training]                            # for rules of many numbers, such as ScalarRule, instead of [domain], candidates
 # updates = 3000                        # of Adam, by gradients through whole runs
 # batch = 64                            # instances of the prior split in each update
 # rate = 0.01                           # the first learning rate
-# restarts = 2                          # starts, of which the best goes on
+# restarts = 2                          # starts, of which the best continues
 # held_out = 0.25                       # the part of the prior split that chooses the candidates
-# candidates = 16                       # to be certified
+# candidates = 16                       # how many to certify
 # clip = 1.0                            # the norm at which the gradient of a run is clipped
 # logs = 0.2                            # the weight of the mean log ratio beside the mean ratio
-# precision = "float32"                 # of updates, which take half the time then
+# precision = "float32"                 # of updates; halves their time
 
-# [absolute]                            # for a bound on the mean loss itself, which needs something declared
+# [absolute]                            # for a bound on the mean loss itself, which needs a declaration
 # level = 100.0                         # no start loss is larger than this ...
 # second_moment = 500.0                 # ... or: the mean squared start loss is at most this
 """
 
 MODULE = '''\
-"""The problem that {name} learns to solve: replace it by yours."""
+"""The problem that {name} learns to solve: replace it with yours."""
 
 import jax.numpy as jnp
 
@@ -84,19 +84,19 @@ class LeastSquares(pacopt.AbstractProblem):
         return jnp.zeros(instance["A"].shape[-1])
 
     def loss(self, x, instance):
-        """The loss to be minimised over x; gradients are taken for you."""
+        """The loss to minimise over x; gradients are computed for you."""
         return 0.5 * jnp.sum((instance["A"] @ x - instance["b"]) ** 2)
 
 
 def solved(x, instance):
-    """A success criterion of your own: the residual is below a tenth of |b|."""
+    """Your own success criterion: the residual is below a tenth of |b|."""
     residual = instance["A"] @ x - instance["b"]
     return jnp.sum(residual**2) <= 0.01 * jnp.sum(instance["b"] ** 2)
 '''
 
 
 def write_example(path: Path) -> list[Path]:
-    """The files of an example: the job at this path, its code and its data beside it. Nothing is overwritten."""
+    """Write an example: the job at this path, with its code and data beside it. Nothing is overwritten."""
     if not path.name or path.is_dir():
         raise JobError(
             f"{str(path)!r} is a directory.", "A job is a file.", "", f"Use pacopt learn --init {path / 'job.toml'}."
@@ -106,7 +106,7 @@ def write_example(path: Path) -> list[Path]:
     existing = [file for file in (path, module, data) if file.exists()]
     if existing:
         raise JobError(
-            f"{existing[0]} exists already.",
+            f"{existing[0]} already exists.",
             f"The example is written to {path.name}, {module.name} and {data.name}, which must not exist.",
             "Nothing is overwritten.",
             "Name another place: pacopt learn --init other/job.toml.",

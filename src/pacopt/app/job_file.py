@@ -1,4 +1,4 @@
-"""A job file as a checked value: what is to be learned, said in TOML. Everything that is wrong is said at once."""
+"""A job file as a checked value: what to learn, in TOML. All mistakes are reported at once."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _RIVALS = {"prior": ("domain", "candidates", "training"), "training": ("domain",
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """Something wrong in a job file: the key where it stands, and what to do about it."""
+    """Something wrong in a job file: the key, and what to do about it."""
 
     key: str
     text: str
@@ -27,7 +27,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The values of a job file, defaults filled in; `tables` are there if they stand in the file."""
+    """The values of a job file, with defaults filled in; `tables` holds only those in the file."""
 
     path: Path
     text: str
@@ -37,16 +37,16 @@ class Job:
     given: frozenset[str]
 
     def said(self, name: str) -> bool:
-        """Whether a key stands at the top of the file."""
+        """Whether a key is at the top of the file."""
         return name in self.given
 
     def beside(self, name: str) -> Path:
-        """A path as the job file means it: relative to where it stands."""
+        """A path in the job file, relative to the file."""
         return self.path.parent / Path(name).expanduser()
 
 
 def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
-    """The job of a file, and all mistakes that can be seen in the file alone; what is wrong has its default."""
+    """The job of a file, and all mistakes visible in the file alone; a wrong value is replaced by its default."""
     path = Path(path)
     text = _content(path)
     try:
@@ -70,18 +70,18 @@ def read_job(path: str | os.PathLike[str]) -> tuple[Job, list[Mistake]]:
         if name not in content:
             continue
         if not isinstance(content[name], dict):
-            mistakes.append(Mistake(name, f"{content[name]!r} is no table; write [{name}] with {', '.join(keys)}"))
+            mistakes.append(Mistake(name, f"{content[name]!r} is not a table; write [{name}] with {', '.join(keys)}"))
             continue
         for key in content[name]:
             if key not in keys:
-                hint = "it stands at the top, before the first [table]" if key in TOP else suggest(key, keys)
+                hint = "it belongs at the top, before the first [table]" if key in TOP else suggest(key, keys)
                 mistakes.append(Mistake(f"{name}.{key}", f"there is no such key in [{name}]; {hint}"))
         if name == "split" and not content[name].keys() & {"prior", "train", "test"}:
             keys = {key: keys[key] for key in ("allow_duplicates",)}  # sizes are recommended
         tables[name] = _values(content[name], keys, f"{name}.", mistakes)
     domain, wrong = spaces(content.get("domain", {}))
     mistakes.extend(Mistake(key, text) for key, text in wrong.items())
-    for name, has in (("prior", "a prior of your own has its own candidates"), ("training", "training is no search")):
+    for name, has in (("prior", "your own prior has its own candidates"), ("training", "training replaces the search")):
         others = [f"[{key}]" if key in ("domain", "training") else key for key in _RIVALS[name] if key in content]
         if name in content and others:
             mistakes.append(Mistake(name, f"{has}; leave out {' and '.join(others)}, or {name}"))
@@ -96,7 +96,7 @@ def refuse(job: Job, mistakes: list[Mistake]) -> None:
     listed = "".join(f"\n- {f'line {line}, ' if line else ''}{mistake.key}: {mistake.text}" for line, mistake in placed)
     count = "a mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
     raise JobError(
-        f"{job.path} has {count}:{listed}\n", "Nothing was run.", "", "pacopt learn --init writes an example that runs."
+        f"{job.path} has {count}:{listed}\n", "Nothing was run.", "", "pacopt learn --init writes a working example."
     )
 
 
@@ -112,7 +112,7 @@ def _content(path: Path) -> str:
         hint = (
             f"For {path.name!r}: {suggest_file(path.name, others)}"
             if others
-            else "pacopt learn --init writes an example that runs."
+            else "pacopt learn --init writes a working example."
         )
         raise JobError(f"{path} cannot be read: {error.strerror}.", "A job file is needed.", "", hint) from error
 
@@ -120,44 +120,44 @@ def _content(path: Path) -> str:
 def _values(
     content: Mapping[str, Any], keys: Mapping[str, Key], prefix: str, mistakes: list[Mistake]
 ) -> dict[str, Any]:
-    """A value for each key: the one given, or the default where none or a wrong one is."""
+    """A value for each key: the given one, or the default if it is missing or wrong."""
     values = {}
     for name, key in keys.items():
         values[name] = None if key.default is MANDATORY else key.default
         if name not in content:
             if key.default is MANDATORY:
-                mistakes.append(Mistake(f"{prefix}{name}", f"is missing; it is {key.needed}"))
+                mistakes.append(Mistake(f"{prefix}{name}", f"is missing; it must be {key.needed}"))
         elif not key.valid(content[name]):
-            mistakes.append(Mistake(f"{prefix}{name}", f"is {content[name]!r}; it is {key.needed}"))
+            mistakes.append(Mistake(f"{prefix}{name}", f"is {content[name]!r}; it must be {key.needed}"))
         else:
             values[name] = content[name]
     return values
 
 
 def _top(content: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, Any]:
-    """The values at the top. An engine or a solver stands for everything that says how a run goes."""
+    """The values at the top. An engine or a solver replaces every key about how a run works."""
     lonely = [name for name in OF_A_SOLVER if name in content and "solver" not in content]
     mistakes.extend(Mistake(name, "is for a solver; leave it out, or name one") for name in lonely)
     if "engine" in content and "solver" in content:
-        mistakes.append(Mistake("solver", "is there beside an engine; leave one of them out"))
+        mistakes.append(Mistake("solver", "is given beside an engine; leave out one of them"))
     kind = next((name for name in ("engine", "solver") if name in content), None)
     if kind is None:
         return _values(content, TOP, "", mistakes)
     surplus = [name for name in OF_AN_ENGINE if name in content]
     who = "an engine" if kind == "engine" else "a solver"
-    mistakes.extend(Mistake(name, f"{who} knows how it runs; leave it out, or leave out {kind}") for name in surplus)
+    mistakes.extend(Mistake(name, f"{who} decides this itself; leave it out, or leave out {kind}") for name in surplus)
     known = {name: key for name, key in TOP.items() if name not in OF_AN_ENGINE}
     return _values(content, known, "", mistakes) | dict.fromkeys(OF_AN_ENGINE)
 
 
 def _elsewhere(name: str) -> str:
-    """For a key of a table that stands at the top."""
+    """The hint for a key at the top that belongs in a table."""
     tables = [table for table, keys in TABLES.items() if name in keys]
-    return f"it stands in [{tables[0]}]" if tables else ""
+    return f"it belongs in [{tables[0]}]" if tables else ""
 
 
 def _line(text: str, key: str) -> int:
-    """The line on which a key stands; 0 if it has none of its own."""
+    """The line of a key; 0 if it is not on a line."""
     table, _, name = key.rpartition(".")
     current = ""
     for number, line in enumerate(text.splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""The keys of a job file: what each of them holds, and its default."""
+"""The keys of a job file: the values they take, and their defaults."""
 
 import re
 from collections.abc import Callable
@@ -83,29 +83,29 @@ TOP = {
     "algorithm": Key('a text: "module:Name", or the name of a built-in algorithm', _text, MANDATORY),
     "instances": Key('the name of an npz file, or of files by a pattern: "problems/*.mps"', _text, MANDATORY),
     "steps": Key("a whole number, at least 1 and below 2^31", _counted(STEPS), MANDATORY),
-    "engine": Key('a text: "module:Name" of an engine, in place of problem, algorithm and steps', _reference),
-    "solver": Key('a text: "module:function" of a solver, with a [domain], in place of these too', _reference),
+    "engine": Key('a text: "module:Name" of an engine, instead of problem, algorithm and steps', _reference),
+    "solver": Key('a text: "module:function" of a solver, with a [domain], instead of the same', _reference),
     "defaults": Key("the usual hyperparameters of the solver: { rho = 0.1 }", _hyper),
     "workers": Key("a whole number of processes, at least 1", lambda value: is_whole(value, 1), 1),
     "limit": Key("a number of seconds that a run of the solver may take", _positive),
-    "memory": Key("a number of GiB that a worker may take", _positive),
-    "groups": Key("the name of the array that tells which rows belong together", _text),
+    "memory": Key("a number of GiB that a worker may use", _positive),
+    "groups": Key("the name of the array that says which rows belong together", _text),
     "shared": Key("the name of an npz file with the fields of the problem", _text),
-    "confidence": Key("a number between 0 and 1, neither of them", _between, 0.99),
+    "confidence": Key("a number strictly between 0 and 1", _between, 0.99),
     "min_success": Key("a probability, below 1", lambda value: is_real(value) and 0 <= value < 1),
     "target_ratio": Key("a number above 0, at most 1", lambda value: is_real(value) and 0 < value <= 1, 1.0),
-    "quantile_level": Key("a number between 0 and 1, neither of them", _between, 0.9),
+    "quantile_level": Key("a number strictly between 0 and 1", _between, 0.9),
     "score": Key(
-        '"ratio", "rate" or "digits", { digits = 8 } for so many, { effort = 0.1 } for steps to that, '
+        '"ratio", "rate" or "digits", { digits = 8 } to count at most 8, { effort = 0.1 } for the steps to a tenth, '
         '{ effort = "solved", cap = 200, unit = "iterations" }, or { largest = 100, noun = "error rate", unit = "%" }',
         _score,
         "ratio",
     ),
     "baseline": Key('"textbook", "none", or hyperparameters: { step_size = 0.1 }', _baseline, "textbook"),
-    "budget": Key("parts of the start loss, between 0 and 1: [0.1, 0.001]; or { solved = 0.99 }", _targets),
+    "budget": Key("fractions of the start loss, between 0 and 1: [0.1, 0.001]; or { solved = 0.99 }", _targets),
     "objective": Key('the name of a claim: "risk", "budget", "gain" for example', _text, "risk"),
     "success": Key('a text: "module:function", a function of the final point and the instance', _reference),
-    "prior": Key('a text: "module:function", a function of Trials, in place of the search', _reference),
+    "prior": Key('a text: "module:function", a function of Trials, instead of the search', _reference),
     "candidates": Key("a whole number, at least 1 and at most a million", _counted(CANDIDATES), 256),
     "curvature": Key("a pair [mu, L] with 0 <= mu <= L", _pair),
     "replicates": Key("a whole number, at least 1", lambda value: is_whole(value, 1), 1),
@@ -132,7 +132,7 @@ TABLES = {
         "batch": Key("a number of instances, at least 1", _counted(STEPS)),
         "rate": Key("a positive number", _positive),
         "restarts": Key("a whole number, at least 1", _counted(CANDIDATES)),
-        "held_out": Key("a number between 0 and 1, neither of them", _between),
+        "held_out": Key("a number strictly between 0 and 1", _between),
         "candidates": Key("a whole number, at least 1 and at most a million", _counted(CANDIDATES)),
         "clip": Key("a positive number", _positive),
         "logs": Key("a number, not negative", lambda value: is_finite(value) and value >= 0),

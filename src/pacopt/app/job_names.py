@@ -1,4 +1,4 @@
-"""Looks up what a job file names: classes and functions by their modules, arrays by their files."""
+"""Looks up what a job file names: classes and functions in their modules, arrays in their files."""
 
 import importlib
 import inspect
@@ -27,7 +27,7 @@ PATTERN = "*?["
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Looks up what a job names, and notes what is not to be found."""
+    """Looks up what a job names, and notes what cannot be found."""
 
     job: Job
     mistakes: list[Mistake]
@@ -37,7 +37,7 @@ class Lookup:
         self.mistakes.append(Mistake(key, text))
 
     def named(self, key: str) -> Any:
-        """What `module:name` stands for; None if nothing is named, or nothing is found."""
+        """The object that `module:name` refers to; None if nothing is named or found."""
         reference = self.job.top[key]
         if reference is None:
             return None
@@ -71,7 +71,7 @@ class Lookup:
         if ":" not in reference:
             if reference not in builtin:
                 hint = suggest(reference, builtin)
-                self.note(key, f'there is no built-in {reference!r}; {hint} One of your own is "module:Name"')
+                self.note(key, f'there is no built-in {reference!r}; {hint} Your own is "module:Name"')
                 return None
             found: Any = builtin[reference]
         else:
@@ -79,13 +79,13 @@ class Lookup:
         if found is None or (isinstance(found, base) and not arrays):
             return found
         if isinstance(found, base):
-            self.note("shared", f"{reference} is made already; name its class to have it made with these fields")
+            self.note("shared", f"{reference} is already an object; name its class to construct it with these fields")
             return None
         if base is not AbstractEngine and _is_engine(found):
-            self.note(key, f'{reference} is an engine; write engine = "{reference}" in place of problem and algorithm')
+            self.note(key, f'{reference} is an engine; write engine = "{reference}" instead of problem and algorithm')
             return None
         if not (isinstance(found, type) and issubclass(found, base)):
-            self.note(key, f"{reference} is {_kind(found)}; it is derived from pacopt.{base.__name__}")
+            self.note(key, f"{reference} is {_kind(found)}; it must be derived from pacopt.{base.__name__}")
             return None
         return self._instance(key, found, arrays)
 
@@ -109,10 +109,10 @@ class Lookup:
             return kind(**told, **{name: array.item() if array.ndim == 0 else array for name, array in arrays.items()})
         except Exception as error:  # whatever the user's own class raises
             if lacking and isinstance(error, TypeError):
-                remedy = 'give an npz file with them as "shared"' if key == "problem" else "make it in your module"
+                remedy = 'give an npz file with them as "shared"' if key == "problem" else "construct it in your module"
                 self.note(key, f"{kind.__name__} needs the fields {', '.join(lacking)}; {remedy}, or name an object")
             else:
-                self.note(key, f"{kind.__name__} cannot be made: {type(error).__name__}: {error}")
+                self.note(key, f"{kind.__name__} cannot be constructed: {type(error).__name__}: {error}")
             return None
 
     def arrays(self, key: str) -> dict[str, np.ndarray] | None:
@@ -234,7 +234,7 @@ def _kind(value: Any) -> str:
 def _import_failure(module: str, error: BaseException, folder: Path) -> str:
     """Why a module could not be imported: it is not there, or its own code fails."""
     if isinstance(error, ModuleNotFoundError) and error.name is not None and module.startswith(error.name):
-        return f"there is no module {module!r}; {suggest(module, _modules(folder))} Modules stand beside the job file"
+        return f"there is no module {module!r}; {suggest(module, _modules(folder))} Modules belong beside the job file"
     frames = traceback.extract_tb(error.__traceback__)
     name, line = (frames[-1].filename, frames[-1].lineno) if frames else ("", None)
     if isinstance(error, SyntaxError) and error.filename:

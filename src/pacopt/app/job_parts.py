@@ -1,4 +1,4 @@
-"""What a job file names: the code, the data, and the two put together and run."""
+"""What a job file names: the code and the data, put together and run."""
 
 import sys
 import traceback
@@ -51,7 +51,7 @@ AS_THEY_ARE = (
 
 
 class OwnCode(NamedTuple):
-    """What a job names of somebody's code: problem, algorithm and success criterion, or an engine."""
+    """The user's code that a job names: problem, algorithm and success criterion, or an engine."""
 
     problem: Any = None
     algorithm: Any = None
@@ -65,7 +65,7 @@ class OwnCode(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A job with everything that it names; nothing was run yet."""
+    """A job with everything that it names; nothing has been run yet."""
 
     job: Job
     code: OwnCode
@@ -153,7 +153,7 @@ def _solver(parts: Lookup) -> AbstractEngine | None:
     if isinstance(found, AbstractEngine):
         settings = [name for name in OF_A_SOLVER if parts.job.said(name)]
         for name in settings:
-            parts.note(name, f"{top['solver']} is made already; give it {name} where it is made")
+            parts.note(name, f"{top['solver']} is already an object; set {name} where you construct it")
         return found
     if found is not None and not parts.job.domain:
         parts.note("domain", "is missing; a solver needs a line for each hyperparameter")
@@ -166,7 +166,7 @@ def _solver(parts: Lookup) -> AbstractEngine | None:
 
 
 def prepare_job(path: str | Path) -> Prepared:
-    """A job with all that it names; every mistake in it, and in what it names, is said in one error."""
+    """A job with all that it names; every mistake in it, and in what it names, is reported in one error."""
     job, mistakes = read_job(path)
     parts = Lookup(job, mistakes)
     code = _code(parts)
@@ -203,7 +203,7 @@ def _sources() -> dict[str, str]:
 
 @contextmanager
 def _own_failures(job: Job) -> Iterator[None]:
-    """Turns an error that the user's own code raises into a mistake of the job, with its place."""
+    """Turns an error raised by the user's code into a mistake of the job, with its place."""
     try:
         yield
     except PacoptError:
@@ -214,8 +214,8 @@ def _own_failures(job: Job) -> Iterator[None]:
             raise
         place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
         raise JobError(
-            f"{job.path}: the code that it names fails ({place}): {type(error).__name__}: {error}.",
-            "Problem, algorithm, success and prior run without raising anything.",
+            f"{job.path}: the code it names fails ({place}): {type(error).__name__}: {error}.",
+            "Problem, algorithm, success and prior must run without raising an exception.",
             "",
             "Correct the code.",
         ) from error

@@ -1,4 +1,4 @@
-"""A job from its file to a saved run: begun, gone on with, or found finished."""
+"""A job from its file to a saved run: started, continued, or found finished."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ def run_job(
     and where nothing was begun, it begins: whoever repeats a command until it succeeds need not know how far it came.
     """
     out = out or Path("runs") / job.stem
-    free(out)  # refuses what is no name of a run before anything is read
+    free(out)  # rejects an invalid name before anything is read
     prepared = prepare_job(job)
     left = interrupted(out)
     heed()
@@ -36,7 +36,7 @@ def run_job(
 
 
 def _finished(saved: Path, output: Output, progress: StageProgress) -> Learned:
-    """A run that lacks its report at most."""
+    """A saved run, with its report drawn if it was missing."""
     learned = Learned.load(saved)
     if (saved / REPORT).exists():
         output.log(f"{saved} is finished: nothing to continue.")

@@ -1,4 +1,4 @@
-"""The table [domain] of a job file: what is searched for each hyperparameter."""
+"""The table [domain] of a job file: the search space of each hyperparameter."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,9 +21,9 @@ def is_finite(value: Any) -> bool:
 
 
 def spaces(content: Any) -> tuple[dict[str, AbstractSpace], dict[str, str]]:
-    """The space of each hyperparameter, and what is wrong with those that have none."""
+    """The space of each hyperparameter, and what is wrong with the others."""
     if not isinstance(content, dict):
-        return {}, {"domain": f"{content!r} is no table; write [domain] with a line for a hyperparameter"}
+        return {}, {"domain": f"{content!r} is not a table; write [domain] with a line for each hyperparameter"}
     found, mistakes = {}, {}
     for name, given in content.items():
         value = {"low": given[0], "high": given[1]} if isinstance(given, list) and len(given) == 2 else given
@@ -33,7 +33,7 @@ def spaces(content: Any) -> tuple[dict[str, AbstractSpace], dict[str, str]]:
             mistakes[f"domain.{name}"] = f"{error.found} {error.needed}"
             continue
         if space is None:
-            mistakes[f"domain.{name}"] = f"is {given!r}; it is {EXAMPLES}"
+            mistakes[f"domain.{name}"] = f"is {given!r}; it must be {EXAMPLES}"
         else:
             found[name] = space
     return found, mistakes

@@ -8,51 +8,51 @@ from pacopt.app.console import Output
 from pacopt.app.options import Json
 
 PLAN_EXAMPLES = (
-    "Examples: [bold]pacopt plan --instances 1400[/bold] says what they can claim, "
-    "[bold]pacopt plan --success 0.99[/bold] how many that needs, "
-    "[bold]pacopt plan --risk 0.05 --mean 0.04[/bold] likewise for the mean ratio, "
+    "Examples: [bold]pacopt plan --instances 1400[/bold] says what they can certify, "
+    "[bold]pacopt plan --success 0.99[/bold] how many instances that takes, "
+    "[bold]pacopt plan --risk 0.05 --mean 0.04[/bold] the same for the mean ratio, "
     "[bold]pacopt plan --within 0.99[/bold] for a budget, [bold]pacopt plan --gain 2 --factor 3[/bold] for a gain, "
-    "[bold]pacopt plan --success 0.99 --drop 0.95[/bold] how soon a change is noticed."
+    "[bold]pacopt plan --success 0.99 --drop 0.95[/bold] how soon a change is detected."
 )
 
 
 def plan(
-    instances: Annotated[int | None, typer.Option(min=3, help="How many instances there are in all.")] = None,
-    success: Annotated[float | None, typer.Option(help="The success probability to be certified.")] = None,
-    risk: Annotated[float | None, typer.Option(help="The mean ratio of final to start loss to be certified.")] = None,
+    instances: Annotated[int | None, typer.Option(min=3, help="The total number of instances.")] = None,
+    success: Annotated[float | None, typer.Option(help="The success probability to certify.")] = None,
+    risk: Annotated[float | None, typer.Option(help="The mean ratio of final to start loss to certify.")] = None,
     within: Annotated[
-        float | None, typer.Option(help="The part of instances to be certified within a budget of steps.")
+        float | None, typer.Option(help="The share of instances to certify within a budget of steps.")
     ] = None,
-    gain: Annotated[float | None, typer.Option(help="The gain over a baseline to be certified.")] = None,
-    drop: Annotated[float | None, typer.Option(help="How soon is it noticed that success has dropped to this?")] = None,
+    gain: Annotated[float | None, typer.Option(help="The gain over a baseline to certify.")] = None,
+    drop: Annotated[float | None, typer.Option(help="How soon is a drop of success to this value detected?")] = None,
     rise: Annotated[
-        float | None, typer.Option(help="How soon is it noticed that the mean ratio has risen to this?")
+        float | None, typer.Option(help="How soon is a rise of the mean ratio to this value detected?")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="With which the certificate is to hold.")] = 0.99,
-    mean: Annotated[float, typer.Option(help="The true mean ratio, as you guess it.")] = 0.05,
-    variation: Annotated[float, typer.Option("--cv", help="Its coefficient of variation, as you guess it.")] = 1.0,
-    failure_rate: Annotated[float, typer.Option(min=0, max=1, help="The part of runs that fail, as you guess.")] = 0.0,
+    confidence: Annotated[float, typer.Option(help="The confidence of the certificate.")] = 0.99,
+    mean: Annotated[float, typer.Option(help="Your guess of the true mean ratio.")] = 0.05,
+    variation: Annotated[float, typer.Option("--cv", help="Your guess of its coefficient of variation.")] = 1.0,
+    failure_rate: Annotated[float, typer.Option(min=0, max=1, help="Your guess of the share of runs that fail.")] = 0.0,
     late_rate: Annotated[
-        float, typer.Option(min=0, max=1, help="The part of runs beyond the budget, as you guess.")
+        float, typer.Option(min=0, max=1, help="Your guess of the share of runs beyond the budget.")
     ] = 0.0,
     targets: Annotated[
         int | None, typer.Option(min=1, help="How many targets have a budget; the hardest counts.", show_default="1")
     ] = None,
     factor: Annotated[
-        float | None, typer.Option(help="The true gain, as you guess it.", show_default="1.25 times the gain")
+        float | None, typer.Option(help="Your guess of the true gain.", show_default="1.25 times the gain")
     ] = None,
     baseline_variation: Annotated[
-        float | None, typer.Option("--baseline-cv", help="That of the baseline, as you guess it.", show_default="--cv")
+        float | None, typer.Option("--baseline-cv", help="Your guess of the baseline's.", show_default="--cv")
     ] = None,
-    correlation: Annotated[float, typer.Option(help="Between the scores of both, as you guess it.")] = 0.0,
+    correlation: Annotated[float, typer.Option(help="Your guess of the correlation between both scores.")] = 0.0,
     every: Annotated[float, typer.Option(help="Instances to a false alarm, on average.")] = 100_000.0,
     top: Annotated[
-        float, typer.Option(help="What --mean, --risk and --rise can be at most: a cap of steps, say.")
+        float, typer.Option(help="The largest value of --mean, --risk and --rise, such as a cap on steps.")
     ] = 1.0,
-    unit: Annotated[str, typer.Option(help="The unit of these.", show_default="of a ratio, none")] = "",
+    unit: Annotated[str, typer.Option(help="Their unit.", show_default="none, for a ratio")] = "",
     json: Json = False,
 ) -> None:
-    """Before running anything: what N instances can certify, how many a claim needs, and what none can show.
+    """Before you run anything: what N instances can certify, how many a claim needs, and what none can show.
 
     Exit code 1 if the claim cannot be made.
     """

@@ -1,4 +1,4 @@
-"""Results as a person reads them on a terminal, and as a machine does."""
+"""Results for people to read on a terminal, and for machines as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -28,7 +28,7 @@ INSTANCES = "training instances"
 
 
 def learned_view(learned: "Learned", place: Path) -> list[RenderableType]:
-    """What was learned: what is certified and what it rests on, the comparison, remarks, and where to find it all."""
+    """What was learned: certified claims and assumptions, the comparison, remarks, and where to find everything."""
     view: list[RenderableType] = [certificate_summary(learned.certificate), ""]
     if learned.comparison is None:
         view += [in_training(learned.certificate, learned.table), ""]
@@ -41,7 +41,7 @@ def learned_view(learned: "Learned", place: Path) -> list[RenderableType]:
 
 
 def learned_document(learned: "Learned", place: Path) -> dict[str, Any]:
-    """What was learned, as a JSON value; everything else stands in the files of the run."""
+    """What was learned, as a JSON value; everything else is in the files of the run."""
     certificate = learned.certificate
     return {
         "attained": certificate.attained,
@@ -60,14 +60,14 @@ def learned_document(learned: "Learned", place: Path) -> dict[str, Any]:
 
 
 def plan_view(plan: Plan) -> list[RenderableType]:
-    """The answer in words, what can never be shown, and small tables."""
+    """The answer in words, what cannot be shown, and small tables."""
     sizes = _table(
         "Training instances that certify a success probability",
         ("success at least", "if no run fails", "if 1 run fails", "if 5 runs fail"),
         [(f"{level.success!r}", *(f"{count:,}" for count in level.train)) for level in plan.levels],
     )
     tightness = _table(
-        f"Bound on a {plan.unit.mean(plan.mean)} to be expected, coefficient of variation {plan.variation!r}",
+        f"Expected bound on a {plan.unit.mean(plan.mean)}, coefficient of variation {plan.variation!r}",
         (INSTANCES, "bound", "bound / mean", "of any method"),
         [
             (
@@ -88,7 +88,7 @@ def plan_view(plan: Plan) -> list[RenderableType]:
             (f"{size.train:,}", "none" if size.gain is None else down(size.gain), f"≤ {up(size.ceiling)}")
             for size in plan.gains
         ]
-        title = f"Gain to be expected, if it truly is {plan.compared.factor:g}"
+        title = f"Expected gain if the true gain is {plan.compared.factor:g}"
         view += ["", _table(title, (INSTANCES, "gain", "of any method"), gains)]
     return [*view, plan.caution]
 
@@ -114,7 +114,7 @@ def reproduced_view(result: "Reproduced") -> list[RenderableType]:
 
 
 def families_view(found: Sequence["Contest"]) -> list[RenderableType]:
-    """One line for each family: how solvers do, then what is certified."""
+    """One line for each family: how solvers do, then the certified numbers."""
     from pacopt.families.results import CERTIFIED, MEASURED, line
 
     lines = [tuple(line(each)) for each in found]
@@ -139,7 +139,7 @@ def _comparison_document(comparison: "Comparison") -> dict[str, Any]:
     learned, *others = [row.name for row in comparison.rows]
     return {
         "instances": comparison.instances,
-        # The mean absolute loss has no interval, so it is no number to pass on.
+        # The mean absolute loss has no interval, so it is left out.
         "rows": [
             {key: value for key, value in asdict(row).items() if key != "mean_loss"}
             | {"hyper": marked_hyper(row.hyper)}
@@ -176,7 +176,7 @@ def _compared(comparison: "Comparison") -> Table:
 
 
 def _budget(learned: "Learned") -> list[RenderableType]:
-    """What is certified within some steps, if a budget is claimed."""
+    """The certified share within some numbers of steps, if a budget is claimed."""
     budgets = Budgets.of(learned.certificate, learned.test)
     if budgets is None:
         return []

@@ -1,4 +1,4 @@
-"""`pacopt watch`: the scores of a file or a pipe, told to a monitor whose state is kept."""
+"""`pacopt watch`: reads scores from a file or a pipe and reports them to a monitor whose state is kept."""
 
 import sys
 from collections.abc import Iterator
@@ -32,13 +32,13 @@ def watch_scores(
     if state is not None and state.exists():
         if not (claim is None and every is None and ever is None):
             raise MonitorError(
-                f"--claim, --every or --ever is given beside the state {state}.",
-                "A monitor goes on as it was begun.",
-                "What raises an alarm is fixed before scores are seen.",
-                "Leave them out, or begin with another state.",
+                f"--claim, --every or --ever was given together with the state {state}.",
+                "A monitor continues with its original settings.",
+                "The alarm threshold must be fixed before scores are seen.",
+                "Leave them out, or start a new state file.",
             )
         monitor = Monitor.load(state, certificate)
-        output.log(f"Going on after {monitor.count} instances.")
+        output.log(f"Continuing after {monitor.count} instances.")
         if monitor.alarm:
             return monitor
     else:

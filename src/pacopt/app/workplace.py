@@ -1,4 +1,4 @@
-"""Where a run goes when it is finished, and where its finished parts are kept until then."""
+"""Where a finished run goes, and where its finished parts are kept until then."""
 
 import os
 import re
@@ -46,7 +46,7 @@ class Workplace:
         shutil.rmtree(self.unfinished, ignore_errors=True)
 
     def left_behind(self, job: Path) -> str:
-        """What is kept of a run that ends early, and how to go on with it; what is of no use is removed."""
+        """What is kept of a run that ends early, and how to continue it; useless remains are removed."""
         if self.run.exists() or not self.kept:  # saved, and only its report is lacking; or nothing to keep
             self.clear()
             return f"The run is saved. To draw its report: pacopt report {self.run}" if self.run.exists() else ""
@@ -71,7 +71,7 @@ def new_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
 
 
 def check_writable(out: Path) -> None:
-    """Refuse a place where no run can be made before anything runs."""
+    """Reject a place where no run can be written, before anything runs."""
     probe = Workplace(free(out)).unfinished
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -103,11 +103,11 @@ def resumed_place(out: Path, belongs: Mapping[str, Any]) -> Workplace:
     if changed:
         raise StorageError(
             f"Since {place.unfinished} was begun, {', '.join(changed)} changed.",
-            "An interrupted run is continued as it was begun.",
-            "A design that is changed after training instances were looked at voids the certificate, and losses of "
+            "An interrupted run must be continued unchanged.",
+            "Changing a design after training instances were seen voids the certificate, and losses from "
             "different code must not be mixed.",
-            f"Change it back; or, if nobody has seen losses of training instances yet, delete {place.unfinished} and "
-            "start anew without --resume.",
+            f"Change it back; or, if nobody has seen training losses yet, delete {place.unfinished} and "
+            "start over without --resume.",
         )
     return place
 
@@ -150,7 +150,7 @@ def free(out: Path) -> Path:
         raise StorageError(
             f"The name {out.name[:40]}... has {len(os.fsencode(out.name))} bytes.",
             f"The name of a run has at most {LONGEST}.",
-            "While it is made, more is appended to it, and file systems know 255.",
+            "While the run is made, a suffix is appended, and file systems allow 255.",
             "Choose a shorter one with --out.",
         )
     return next(

@@ -42,7 +42,7 @@ class Truncation:
 
     @property
     def declared(self) -> str:
-        """The declaration, as it stands in the ledger."""
+        """The declaration, as the ledger states it."""
         if self.second_moment is not None:
             return f"E l0^2 <= {self.second_moment!r}"
         return f"E (l0 - {self.level!r})_+ <= {self.excess!r}, since {self.reason}"

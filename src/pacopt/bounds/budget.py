@@ -26,13 +26,13 @@ LEAST_LEVEL = 1e-290
 
 @dataclass(frozen=True)
 class ReachedWithin(AbstractBound):
-    """Upper bounds on the steps within which a part q of the instances reaches the last of some targets.
+    """Upper bounds on the steps within which a share q of the instances reaches the last of some targets.
 
     **Theorem** (Clopper & Pearson, with a union over ranks). T(tau) is the step at which a run first meets the target
     tau, d the number of columns with T > m. For all candidates, targets tau_s of weight v_s and all steps m at once,
     P(T(tau_s) <= m) >= BetaInv(eps pi(alpha) v_s / ((d + 1)(d + 2)); N - d, d + 1), and 0 if d = N. The steps cost
     nothing: if the bound fails anywhere, an order statistic of T has come too early, and there are only N of these.
-    Who meets a target has met all larger ones, so the best bound of the smaller targets counts as well.
+    A run that meets a target has met all larger ones, so the best bound of the smaller targets counts as well.
     **Needs** times that are first ones, or later.
     """
 
@@ -44,7 +44,7 @@ class ReachedWithin(AbstractBound):
     assumptions: ClassVar = (IID, FIXED_BEFORE)
 
     def for_candidates(self, table: LossTable, prior: DiscreteMeasure, epsilon: float) -> Float[np.ndarray, " hyper"]:
-        """The steps for the last target; infinite where so large a part is not shown."""
+        """The steps for the last target; infinite if that large a share cannot be shown."""
         return self.steps(table, prior, epsilon, self.targets[-1])
 
     def for_posterior(
@@ -56,7 +56,7 @@ class ReachedWithin(AbstractBound):
     def steps(
         self, table: LossTable, prior: DiscreteMeasure, epsilon: float, target: Target
     ) -> Float[np.ndarray, " hyper"]:
-        """The steps within which the part reaches one of the targets."""
+        """The steps within which the share reaches one of the targets."""
         n = table.shape[1]
         d = np.arange(0.0, n)
         # Increasing in d: with the part as the truth, the probability of so few late runs, over its share.
@@ -96,7 +96,7 @@ class ReachedWithin(AbstractBound):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stairs:
-    """Which part of the instances reaches which target within how many steps, at least; all of it holds at once."""
+    """The least share of instances that reaches each target within each number of steps; all of it holds at once."""
 
     targets: tuple[Target, ...]
     #: For each target the sorted times, and the bound for every number of late runs.
@@ -104,7 +104,7 @@ class Stairs:
     parts: tuple[np.ndarray, ...]
 
     def probability(self, steps: float, target: Target | None = None) -> float:
-        """At least so large a part of the instances reaches the target within these steps; 0 if nothing is shown."""
+        """The least share of the instances that reaches the target within these steps; 0 if nothing is shown."""
         if not is_real(steps) or steps != steps:
             raise DesignError(f"steps is {steps!r}.", "It is a number of steps.", "", "Use probability(30, 0.1).")
         # A run that never meets the target is late, however long one waits.
@@ -116,7 +116,7 @@ class Stairs:
         return max(found, default=0.0)
 
     def steps(self, probability: float, target: Target | None = None) -> float | None:
-        """The fewest steps within which at least this part reaches the target; None if no number is shown."""
+        """The fewest steps within which at least this share reaches the target; None if no number is shown."""
         if not is_real(probability) or not 0 <= probability <= 1:
             raise DesignError(f"probability is {probability!r}.", "It is a probability.", "", "Use steps(0.9, 0.1).")
         found = inf

@@ -67,7 +67,7 @@ class GainBetting(AbstractBound):
         log_prior: Float[np.ndarray, " hyper"],
         epsilon: float,
     ) -> Float[np.ndarray, " hyper"]:
-        """The largest r that is not excluded, for every candidate."""
+        """The largest r that cannot be excluded, for every candidate."""
         spent = log_products(z, self.grid.points).min(axis=1) - float(np.log1p(self.grid.points.max() * other).sum())
         threshold = -np.log(epsilon) - log_prior + ROUNDING * (1 - spent) + 4e-16 * z.shape[1]
         found = np.full(len(z), np.inf)

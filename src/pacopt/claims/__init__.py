@@ -42,7 +42,7 @@ __all__ = [
 
 
 def claim_from_dict(stored: Mapping[str, Any]) -> AbstractClaim:
-    """The claim that was stored; its class is looked up among the modules that are imported already."""
+    """The stored claim; its class is looked up among the modules already imported."""
     module, _, name = str(stored["class"]).partition(":")
     own = {f"{claim.__module__}:{claim.__qualname__}": claim for claim in ALL}
     found: Any = own.get(stored["class"]) or sys.modules.get(module)

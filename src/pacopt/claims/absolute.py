@@ -42,7 +42,7 @@ class Absolute(AbstractClaim):
         return AbsoluteLoss(self.truncation, design.t_grid)
 
     def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
-        """The bound on the mean loss of every candidate; of a table without start losses nothing is known."""
+        """The bound on the mean loss of every candidate; without start losses nothing is known."""
         if table.start is None:
             raise TableError(
                 "The table has no start losses, and the absolute loss is claimed.",

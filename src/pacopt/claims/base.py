@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Highlight(NamedTuple):
-    """A number on the first screen of a report, with what it means."""
+    """A number on the first screen of a report, with its meaning."""
 
     label: str
     value: str
@@ -28,7 +28,7 @@ class Highlight(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """The posterior that an objective leads to, and numbers that explain it."""
+    """The posterior of an objective, and numbers that explain it."""
 
     posterior: DiscreteMeasure
     details: dict[str, Any]
@@ -60,7 +60,7 @@ class Ending(NamedTuple):
 class AbstractClaim(ABC):
     """One statement. It owns its share of epsilon, its bound, its sentence, its lines of the ledger and its unit.
 
-    A claim of your own is a frozen dataclass with a field `share`, a `name`, a `bound` and a `sentence`; everything
+    Your own claim is a frozen dataclass with a field `share`, a `name`, a `bound` and a `sentence`; everything
     else follows. `at_least` says that larger is better: a lower bound is claimed.
 
     >>> from dataclasses import dataclass
@@ -78,39 +78,39 @@ class AbstractClaim(ABC):
     """
 
     share: float
-    #: By which it is called in certificates, requirements and tables.
+    #: Its name in certificates, requirements and tables.
     name: ClassVar[str]
     at_least: ClassVar[bool] = False
-    #: What stands behind a number.
+    #: The unit after a number.
     unit: ClassVar[str] = ""
     #: Whether its number is a probability, which is measured as a share.
     probability: ClassVar[bool] = False
-    #: Whether its sentence says what the safeguard is, or speaks of it as known; None if neither.
+    #: Whether its sentence explains the safeguard, or refers to it as known; None if neither.
     safeguards: ClassVar[bool | None] = None
-    #: Names of numbers that explain its own, if they do not begin with its name.
+    #: Names of numbers that explain its own, unless they begin with its name.
     explaining: ClassVar[tuple[str, ...]] = ()
-    #: Whether it is said before the others: what people ask first.
+    #: Whether its sentence comes before the others, because people ask for it first.
     leading: ClassVar[bool] = False
-    #: What is said where it has no number.
+    #: The text if it has no number.
     missing: ClassVar[str] = "no finite bound"
     #: Whether its number is a value of the score, which a chart can show among the scores of runs.
     scored: ClassVar[bool] = False
 
     @property
     def targets_recorded(self) -> tuple[float, ...]:
-        """Parts of the start loss of which it needs to know when runs first reach them."""
+        """Fractions of the start loss for which it needs the times at which runs first reach them."""
         return ()
 
     @abstractmethod
     def bound(self, design: "Design") -> AbstractBound:
-        """The theorem that it rests on."""
+        """The theorem behind it."""
 
     @abstractmethod
     def sentence(self, value: float | None, subject: Subject) -> str:
-        """What it says of the deployed candidate; `value` is None where no finite bound exists."""
+        """Its statement about the deployed candidate; `value` is None if no finite bound exists."""
 
     def for_candidates(self, table: LossTable, design: "Design", epsilon: float) -> Float[np.ndarray, " hyper"]:
-        """Its number for every candidate, of a total failure probability of epsilon."""
+        """Its number for every candidate, at a total failure probability of epsilon."""
         return self.bound(design).for_candidates(table, design.prior, self.share * epsilon)
 
     def for_posterior(
@@ -124,7 +124,7 @@ class AbstractClaim(ABC):
         return {}
 
     def whole(self, table: LossTable, design: "Design", index: int, epsilon: float) -> Any:
-        """All that it says of one candidate, if that is more than a number: `certificate.<name>`."""
+        """All that it says about one candidate, if that is more than a number: `certificate.<name>`."""
         return None
 
     def learn(self, table: LossTable, design: "Design", eligible: Bool[np.ndarray, " hyper"], epsilon: float) -> Learnt:
@@ -139,32 +139,32 @@ class AbstractClaim(ABC):
         return int(held[np.argmin(np.where(np.isnan(kept), np.inf, kept))])
 
     def meets(self, values: Float[np.ndarray, " hyper"], wanted: float) -> Bool[np.ndarray, " hyper"]:
-        """Which candidates are certified to be at least as good as wanted."""
+        """Which candidates are certified to be at least this good."""
         met: np.ndarray = values >= wanted if self.at_least else values <= wanted
         return met
 
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"] | None:
-        """What it bounds, measured on the instances of a table for each candidate; None if that says nothing."""
+        """The quantity that it bounds, measured on a table for each candidate; None if that says nothing."""
         return None
 
     def interval(self, table: LossTable, design: "Design") -> tuple[float, float] | None:
-        """A 95 % confidence interval of what it bounds, from the first candidate of a table; None if there is none."""
+        """A 95 % confidence interval of that quantity, from the first candidate of a table; None if there is none."""
         return None
 
     def ending(self, value: float, design: "Design") -> Ending | None:
-        """What its number says about the distribution of how runs end; None if it says nothing of that kind."""
+        """What its number says about the distribution of final losses; None if nothing."""
         return None
 
     def watched(self, value: float, design: "Design") -> Watched | None:
-        """How its number is watched in use; None if it cannot be."""
+        """How to watch its number in use; None if that is impossible."""
         return None
 
     def needs_safeguard(self, design: "Design") -> bool:
-        """Whether it speaks of runs that return the start where they ended above it; so it is if a start is known."""
+        """Whether it is about runs with the safeguard; by default it is if a start is known."""
         return design.score.relative
 
     def ledger(self, design: "Design") -> tuple[Assumption, ...]:
-        """What it rests on; that the theorem of a claim which is not pacopt's is one comes on top of it."""
+        """Its assumptions; for a claim that is not pacopt's, one about its theorem is added."""
         return tuple(self.bound(design).assumptions)
 
     def theorem(self, design: "Design") -> str:
@@ -187,22 +187,22 @@ class AbstractClaim(ABC):
         return f"{self.shown(value)} {unit}".rstrip()
 
     def parts(self, values: Mapping[str, Any]) -> tuple[float, float, float] | None:
-        """What was measured, what the confidence costs and what the choice costs, if its number is their sum."""
+        """The measured value, the cost of confidence and the cost of the choice, if its number is their sum."""
         return None
 
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
-        """Where its number comes from, in sentences; `values` and `drawn` are stored of candidate and posterior.
+        """How its number is made up, in sentences; `values` and `drawn` are stored for candidate and posterior.
 
-        They stand in the text of a certificate if the claim is pacopt's own, since a text is read without other code.
+        The text of a certificate contains them if the claim is pacopt's own, since a text is read without other code.
         """
         return []
 
     def facts(self, values: Mapping[str, Any], drawn: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-        """What led to its number: a name, the text for the deployed candidate, and the text for the posterior."""
+        """Intermediate results: a name, the text for the deployed candidate, and the text for the posterior."""
         return []
 
     def heading(self, design: "Design") -> str:
-        """What stands above its numbers in a table."""
+        """The heading of its numbers in a table."""
         return f"{self.name} at {'least' if self.at_least else 'most'}"
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
@@ -225,7 +225,7 @@ class AbstractClaim(ABC):
 
     @classmethod
     def from_settings(cls, share: float, settings: Mapping[str, Any]) -> "AbstractClaim":
-        """The claim with these settings, as they were stored; a list comes back as a tuple."""
+        """The claim with these stored settings; a list comes back as a tuple."""
         return cls(share=share, **{name: _tuples(value) for name, value in settings.items()})  # type: ignore[call-arg]
 
 

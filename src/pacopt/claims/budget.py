@@ -29,9 +29,9 @@ class Budget(AbstractClaim):
 
     T(tau) is the first step at which a run is at or below tau times its start. The number under `budget` is the number
     of steps within which at least `part` of the instances reach the smallest target; everything else that holds at
-    once is `certificate.budget`. Of the targets, the smallest has the largest weight (1, 1/2, 1/3, ... divided by
-    their sum), since who reaches it has reached the others; `weights` in the order of the targets, the largest first,
-    may say otherwise. For a table whose losses are times already, the target is a word: `Budget("solved")`.
+    once is `certificate.budget`. The smallest target has the largest weight (1, 1/2, 1/3, ... divided by
+    their sum), since a run that reaches it has reached the others; `weights`, in the order of the targets, largest
+    first, change this. For a table whose losses are already times, the target is a word: `Budget("solved")`.
 
     >>> Budget([1e-3, 1e-1]).targets
     (0.1, 0.001)
@@ -90,11 +90,11 @@ class Budget(AbstractClaim):
 
     @property
     def targets_recorded(self) -> tuple[float, ...]:
-        """Its targets, if they are parts of the start."""
+        """Its targets, if they are fractions of the start."""
         return tuple(target for target in self.targets if not isinstance(target, str))
 
     def whole(self, table: LossTable, design: "Design", index: int, epsilon: float) -> Stairs:
-        """Which part of the instances reaches which target within how many steps."""
+        """The share of the instances that reaches each target within each number of steps."""
         return self.bound(design).stairs(table, index, self.share * epsilon * float(design.prior.weights[index]))
 
     def details(self, table: LossTable, design: "Design", index: int, value: float, epsilon: float) -> dict[str, Any]:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gain(Over, AbstractClaim):
-    """E z_b >= factor * E z for every candidate at once: the mean score is so many times smaller than a baseline's.
+    """E z_b >= factor * E z for every candidate at once: how many times smaller the mean score is than a baseline's.
 
-    A ratio of means, and not a mean of ratios. Of several baselines each has an equal part of the share; the first one
-    is what the number under `gain` is over.
+    A ratio of means, not a mean of ratios. Several baselines divide the share equally; the number under `gain` is
+    over the first.
 
     >>> Gain(over=("the textbook", "Nesterov")).over
     ('the textbook', 'Nesterov')

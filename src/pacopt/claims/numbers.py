@@ -11,7 +11,7 @@ from pacopt.aliases import OPTIONAL
 class Deployed:
     """What holds for the deployed candidate. Each number of `values` is also an attribute: `deployed.risk`.
 
-    Under the name of each claim stands its number, None where no finite bound exists; beside them stand numbers that
+    `values` holds each claim's number under its name, None if no finite bound exists, and numbers that
     explain these (for the mean score `empirical_risk` + `confidence_cost` + `selection_cost`).
     """
 

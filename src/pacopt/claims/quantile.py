@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Quantile(AbstractClaim):
-    """The quantile of this level of how runs end, without any safeguard, is at most X; for the deployed candidate."""
+    """This quantile of the final losses, without any safeguard, is at most X; for the deployed candidate."""
 
     share: float = 0.2
     level: float = 0.9

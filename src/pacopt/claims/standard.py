@@ -23,7 +23,7 @@ REQUIRED = Success.name
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How the failure probability is divided between the standard claims; the sum is at most one."""
+    """How the failure probability is divided between the default claims; the sum is at most one."""
 
     risk: float = 0.6
     success: float = 0.2
@@ -46,7 +46,7 @@ class Shares:
 def standard_claims(
     *, quantile_level: float = 0.9, truncation: Truncation | None = None, shares: Shares | None = None
 ) -> tuple[AbstractClaim, ...]:
-    """Risk, success and quantile, and the absolute loss where something is declared."""
+    """Risk, success and quantile, and the absolute loss if something is declared."""
     if shares is None:
         shares = Shares() if truncation is None else Shares(0.4, 0.2, 0.2, 0.2)
     elif (shares.absolute > 0) != (truncation is not None):

@@ -7,13 +7,13 @@ from pacopt.scores import AbstractScore, Ratio
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The words that sentences share: who runs, how, what a loss is, and what a user calls a success.
+    """The words that sentences share: who runs, how, what a loss is, and what the user calls a success.
 
-    `run` is how a run goes ("run for 50 steps from the start"), "" where nobody knows; `criterion` is the name of a
-    success criterion of the user's own; `drawn` says what a new draw is one of: instances, or runs, if each has a fresh
-    seed; `relative` says that outcomes are ratios to the loss at the start, and not losses in a unit of their own;
-    `proviso` is what a sentence on a mean has to say besides; `score` is what is averaged; `safeguarded` says that an
-    earlier sentence spoke of the safeguard.
+    `run` describes a run ("run for 50 steps from the start"), "" if unknown; `criterion` is the name of the
+    user's own success criterion; `drawn` says what a new draw is: an instance, or a run, if each has a fresh
+    seed; `relative` says that outcomes are ratios to the loss at the start, not losses in their own unit;
+    `proviso` is what a sentence on a mean must add; `score` is what is averaged; `safeguarded` says that an
+    earlier sentence mentioned the safeguard.
     """
 
     hyper: str

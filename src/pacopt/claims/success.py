@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Success(AbstractClaim):
     """P(success) >= p_lo for every candidate at once, and for a posterior the mean of p_lo, on the same event.
 
-    Success is what the target ratio of the design says, or the verdict of the user's own criterion.
+    Success is defined by the target ratio of the design, or by the user's own criterion.
     """
 
     share: float = 0.2

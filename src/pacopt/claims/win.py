@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Win(Over, AbstractClaim):
-    """P(it ends below the baseline) >= p for every candidate at once, counted on losses; ties are no win."""
+    """P(it ends below the baseline) >= p for every candidate at once, counted on losses; a tie is not a win."""
 
     share: float = 0.1
     over: tuple[str, ...] = ("the textbook",)

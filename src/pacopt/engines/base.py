@@ -22,7 +22,7 @@ Predicate = Callable[[Any, Any], Any]
 
 
 class Metric(NamedTuple):
-    """What the losses of an engine are, if that has a name and a unit; with a `largest` value they have no start."""
+    """The name and unit of an engine's losses, if they have any; with a `largest` value they have no start."""
 
     name: str
     unit: str = ""
@@ -30,7 +30,7 @@ class Metric(NamedTuple):
 
 
 class Standard(NamedTuple):
-    """What theory recommends, if anything, and the curvatures (mu, L) that it was told or estimated, if any."""
+    """The textbook settings, if any, and the curvatures (mu, L) that were given or estimated, if any."""
 
     hyper: dict[str, Any] | None = None
     curvature: tuple[float, float] | None = None
@@ -48,7 +48,7 @@ class AbstractEngine(ABC):
 
     To write one, derive from `AbstractCellEngine` and say how one candidate runs on one instance; this class is for
     engines that make whole tables at a time. An engine is a frozen dataclass of plain values and arrays, or has no
-    fields at all: then a stored run finds it again.
+    fields at all, so that a stored run can find it again.
     """
 
     @property
@@ -58,27 +58,27 @@ class AbstractEngine(ABC):
 
     @property
     def random(self) -> bool:
-        """Whether runs draw random numbers; they get their seeds from `instances.draws` then."""
+        """Whether runs draw random numbers; if so, they get their seeds from `instances.draws`."""
         return False
 
     @property
     def repeatable(self) -> bool:
-        """Whether a run does the same again; measured seconds do not."""
+        """Whether a repeated run gives the same result; measured seconds do not."""
         return True
 
     @property
     def metric(self) -> Metric | None:
-        """What its losses are called, if they are no loss that is minimised."""
+        """The name of its losses, if they are not the loss that is minimised."""
         return None
 
     @property
     def steps(self) -> int | None:
-        """How many steps a run has, where they are counted."""
+        """The number of steps of a run, if steps are counted."""
         return None
 
     @abstractmethod
     def check(self, candidates: Candidates, instances: Instances) -> None:
-        """Raise what can be raised before anything runs."""
+        """Raise every error that can be found before anything runs."""
 
     @abstractmethod
     def provenance(self, candidates: Candidates, instances: Instances) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class AbstractEngine(ABC):
         """One instance, with the safeguard that falls back to the start if the loss did not decrease."""
 
     def recording(self, targets: tuple[float, ...]) -> "AbstractEngine":
-        """This engine, which records when runs first reach these parts of their start."""
+        """This engine, recording when runs first reach these fractions of their start."""
         raise EngineError(
             f"{type(self).__name__} does not record when runs reach {', '.join(map(repr, targets))} times their start.",
             "A budget needs the first step at which each run met its target.",
@@ -108,16 +108,16 @@ class AbstractEngine(ABC):
         )
 
     def counting(self, unit: str, cap: float | None) -> "AbstractEngine":
-        """This engine, whose losses count iterations or seconds until a run is solved; so they do already."""
+        """This engine with losses that count iterations or seconds until a run is solved; by default, itself."""
         return self
 
     @property
     def usual(self) -> str:
-        """What the hyperparameters are called that one would use otherwise."""
+        """The name of the hyperparameters that one would use otherwise."""
         return "the textbook"
 
     def until(self, target: float, steps: int | None) -> "AbstractEngine":
-        """This engine, whose runs stop at this part of their start or after so many steps; their losses are times."""
+        """This engine with runs that stop at this fraction of their start or after these steps; losses are times."""
         raise EngineError(
             f"{type(self).__name__} does not stop runs at {target!r} times their start.",
             "The effort of a run is the number of steps that it needs for that.",
@@ -127,7 +127,7 @@ class AbstractEngine(ABC):
 
     @property
     def trainable(self) -> bool:
-        """Whether the hyperparameters are arrays that are made to be trained by gradients."""
+        """Whether the hyperparameters are arrays made to be trained by gradients."""
         return False
 
     def training(self, fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
@@ -141,7 +141,7 @@ class AbstractEngine(ABC):
         )
 
     def rehearse(self, candidates: Candidates, instances: Instances) -> bool:
-        """Refuse runs that depend on the order in which they are made, and say whether losses have a start.
+        """Reject runs that depend on their order, and say whether losses have a start.
 
         Functions that JAX traces do not depend on it, and have one.
         """
@@ -150,28 +150,28 @@ class AbstractEngine(ABC):
     def curves(
         self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Tiles | None = None
     ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]] | None:
-        """The table, and the losses at some steps on the way; None for an engine that sees only where runs end."""
+        """The table, and the losses at some steps along the way; None for an engine that sees only final losses."""
         return None
 
     def decisions(
         self, hyper: Mapping[str, Any], instances: Instances, at: Iterable[int], curvature: tuple[float, float] | None
     ) -> Decided | None:
-        """What the algorithm decides at some steps (from 1 on) of its runs; None where nobody can tell."""
+        """What the algorithm decides at some steps (from 1 on) of its runs; None if unknown."""
         return None
 
     def seen(self, instances: Instances) -> Instances:
-        """The instances as runs see them: without what they do not depend on. All of it, where nobody can tell."""
+        """The instances as runs see them, without what runs do not depend on; all of it, if that is unknown."""
         return instances
 
     def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
-        """What theory recommends for instances like those of the prior split."""
+        """The textbook settings for instances like those of the prior split."""
         return Standard()
 
     @property
     def rivals(self) -> tuple[Any, ...]:
-        """Algorithms whose textbook is compared with as well."""
+        """Algorithms whose textbook settings are baselines as well."""
         return ()
 
     @abstractmethod
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What a run keeps of the engine, so that it can be made again: plain values, and arrays."""
+        """What a run stores of the engine, so that it can be made again: plain values, and arrays."""

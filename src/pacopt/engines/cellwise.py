@@ -66,17 +66,17 @@ class AbstractCellEngine(AbstractEngine):
            [0.122, 0.122, 0.122]])
     """
 
-    #: What a report calls it; by the name of its class if that is left out.
+    #: Its name in a report; by default the name of its class.
     title: str = ""
-    #: Parts of the start of which runs tell when they were first met.
+    #: Fractions of the start for which runs report when they first met them.
     targets: tuple[float, ...] = ()
 
     @abstractmethod
     def run(self, hyper: Mapping[str, Any], instance: Mapping[str, np.ndarray], seed: int) -> Run:
-        """One candidate on one instance. The seed is for engines that say `random`; others ignore it."""
+        """One candidate on one instance. The seed is for engines that set `random`; others ignore it."""
 
     def check(self, candidates: Candidates, instances: Instances) -> None:
-        """Refuse candidates that are none of this space, and what are no instances."""
+        """Reject candidates outside this space, and invalid instances."""
         self._work(candidates, instances)
 
     def provenance(self, candidates: Candidates, instances: Instances) -> dict[str, Any]:
@@ -111,9 +111,9 @@ class AbstractCellEngine(AbstractEngine):
         return Solution.safeguarded(run.x, run.start, run.loss, run.start_loss, self.steps)
 
     def rehearse(self, candidates: Candidates, instances: Instances) -> bool:
-        """Make some runs in two orders, and refuse an engine of which one comes out differently.
+        """Make some runs in two orders, and reject an engine if one of them differs.
 
-        Says whether losses have a start, as far as any run came to an end.
+        Says whether losses have a start, as far as any run finished.
         """
         work = self._work(candidates, instances)
         calls = list(work.calls([*work.layout]))
@@ -129,7 +129,7 @@ class AbstractCellEngine(AbstractEngine):
         return {"engine": description}, arrays
 
     def called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int, place: str) -> Run:
-        """A run whose numbers are numbers; whatever it raises says where."""
+        """A run with valid numbers; any error says where it was raised."""
         try:
             run = self.run(self.known(hyper), instance, seed)
         except (PacoptError, KeyboardInterrupt):
@@ -144,7 +144,7 @@ class AbstractCellEngine(AbstractEngine):
         return checked_run(run, place)
 
     def known(self, hyper: Mapping[str, Any]) -> dict[str, Any]:
-        """The hyperparameters without what is none of this space."""
+        """The hyperparameters that belong to this space."""
         return {name: value for name, value in hyper.items() if name in self.space}
 
     @property

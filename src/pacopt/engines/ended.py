@@ -22,10 +22,10 @@ LONGEST, WORDS = 60, 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """How a run ended: its loss, the loss at its start, and the points of both, which `solve` hands back.
+    """How a run ended: its loss, the loss at its start, and the points of both, which `solve` returns.
 
-    A loss that is not finite means that the run failed; `failure` says how, in words. `start_loss` is left out where
-    losses are not compared with a start. `success` is a verdict of your own, for all runs or for none. `times` are when
+    A loss that is not finite means that the run failed; `failure` says how, in words. `start_loss` is left out if
+    losses are not compared with a start. `success` is your own verdict, for all runs or for none. `times` says when
     the targets of the engine were first met.
     """
 

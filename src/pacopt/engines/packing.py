@@ -29,7 +29,7 @@ def packed(value: Any, what: str) -> Packed:
         import cloudpickle  # type: ignore[import-untyped]
     except ImportError as error:
         raise EngineError(
-            "Workers need the package cloudpickle, which is not here.",
+            "Workers need the package cloudpickle, which is not installed.",
             "It is in the extra [workers].",
             "",
             'pip install "pacopt[workers]"',

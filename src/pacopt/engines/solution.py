@@ -10,8 +10,8 @@ import numpy as np
 class Solution:
     """What the safeguarded algorithm returns: the final point of the run, or the start if it ended above it.
 
-    `loss` is the loss at `x`; `run_loss` the loss where the run ended, whatever it is. `steps` is None where the engine
-    does not count any, and `start_loss` where it knows none. `time` is when a run that stops at a target met it,
+    `loss` is the loss at `x`; `run_loss` is the loss where the run ended, whatever it is. `steps` is None if the engine
+    does not count them, and `start_loss` is None if it is unknown. `time` is when a run that stops at a target met it,
     infinite for never; None for other runs.
     """
 
@@ -42,7 +42,7 @@ class Solution:
 
     @property
     def ratio(self) -> float:
-        """The loss relative to the start, between 0 and 1; NaN where there is none."""
+        """The loss relative to the start, between 0 and 1; NaN if there is none."""
         if self.start_loss is None:
             return float("nan")
         return self.loss / self.start_loss if self.start_loss > 0 else float(self.returned_start)

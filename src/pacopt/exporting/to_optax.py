@@ -24,7 +24,7 @@ class State(NamedTuple):
 class Transformation(optax.GradientTransformationExtraArgs):
     """A gradient transformation that carries its certificate.
 
-    `updates` is how many updates a certified run has, `read(state, params)` the point that the certificate speaks of,
+    `updates` is the number of updates in a certified run, `read(state, params)` returns the certified point,
     `claims` are the sentences that hold here, and `certificate` is the hash of the certificate.
     """
 

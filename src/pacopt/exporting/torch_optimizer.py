@@ -25,7 +25,7 @@ class Stored(NamedTuple):
 
 
 def load_torch(path: str | os.PathLike[str]) -> Any:
-    """The class of optimizers that `learned.as_torch().save(path)` wrote; it needs torch, and no JAX."""
+    """The class of optimizers that `learned.as_torch().save(path)` wrote; it needs torch but not JAX."""
     arrays = load_npz(path)
     try:
         about = json.loads(arrays.pop(NAME).tobytes().decode())

@@ -57,14 +57,14 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """A stream of problems, the algorithm that is learned for it, and the solvers that people would take instead.
+    """A set of similar problems, the algorithm to learn for it, and the solvers that people use today.
 
-    `sample(count, seed=...)` draws instances. `algorithm` is what is learned; a function in its place is given a split
-    to learn a metric from, say, whose prior part is that of the family and whose other parts are other draws. `usual`
-    are the solvers that people use, by name, the textbook's first, each with as many gradients; left out, they are the
-    usual ones for smooth problems, or for problems with a proximal map. `tuned` is what Optuna tunes, with as many runs
-    as learning takes and in at most 300 trials: an algorithm with a few numbers. `prior`, `score` and `budget` are
-    those of `learn`. `note` is said beside the results.
+    `sample(count, seed=...)` draws instances. `algorithm` is what is learned; a function instead is given a split,
+    for example to learn a metric, whose prior part is that of the family and whose other parts are other draws. `usual`
+    are the solvers that people use, by name, the textbook first, each with as many gradients; by default they are the
+    usual ones for smooth problems, or for problems with a proximal map. `tuned` is the algorithm that Optuna tunes,
+    with a few numbers, as many runs as learning takes, and at most 300 trials. `prior`, `score` and `budget` are
+    those of `learn`. `note` is printed beside the results.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from pacopt import AbstractProblem
@@ -117,12 +117,12 @@ class Family:
         return replace(self, sizes=self.sizes._replace(**sizes))
 
     def drawn(self, seed: int) -> Split:
-        """Instances, divided."""
+        """Instances, divided into a split."""
         size = self.sizes
         return split(self.sampled(size.total, seed=seed), prior=size.prior, train=size.train, test=size.test, seed=seed)
 
     def sampled(self, count: int, *, seed: int) -> Instances:
-        """So many draws, counted."""
+        """This many draws, counted."""
         try:
             found: Any = self.sample(count, seed=seed)
         except TypeError as error:
@@ -145,7 +145,7 @@ class Family:
         return found
 
     def learns(self, parts: Split) -> AbstractAlgorithm:
-        """The algorithm that is learned, which may know the prior part; no training instance is handed to it."""
+        """The algorithm to learn, which may use the prior part; it never gets a training instance."""
         if isinstance(self.algorithm, AbstractAlgorithm):
             return self.algorithm
         spare = split(self.sampled(3, seed=SPARE), prior=1, train=1, test=1, seed=0)

@@ -39,10 +39,10 @@ FRESH, REPEATED = 1_000_003, 0.5
 
 
 class Method(NamedTuple):
-    """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means on the way.
+    """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means along the way.
 
-    All are in the unit of the score. A solver that only tells where it ends has no `curve`. `ratio` is the mean of
-    final over initial loss, with the safeguard, whatever the score is; None where losses have no start.
+    All are in the unit of the score. A solver that only reports its end has no `curve`. `ratio` is the mean of
+    final over initial loss, with the safeguard, whatever the score is; None if losses have no start.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Method(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """What was learned for a family, what is certified, and how all solvers do on fresh instances.
+    """What was learned for a family, the certified claims, and how all solvers do on fresh instances.
 
-    `best` is the usual solver that did best on the prior split; the certified gain is over it. `checks` are the claims
-    beside what they come to on the fresh instances. `seconds` is the time from the data to the report. `runs` is how
-    many runs learning took, where a gradient counts as three, and `study` what Optuna did with as many. `at` are the
-    steps at which the curves of the methods are known.
+    `best` is the usual solver that did best on the prior split; the certified gain is over it. `checks` compare the
+    claims with the fresh instances. `seconds` is the time from the data to the report. `runs` is the number of
+    runs that learning took, where a gradient counts as three, and `study` is what Optuna did with as many. `at` are
+    the steps at which the curves of the methods are known.
     """
 
     family: Family
@@ -83,7 +83,7 @@ class Contest:
 
     @property
     def fresh(self) -> int:
-        """How many fresh draws there were."""
+        """The number of fresh draws."""
         return len(self.methods[0].scores)
 
     @property
@@ -121,10 +121,10 @@ def contest(
     out: Path | None = None,
     progress: StageProgress = silent,
 ) -> Contest:
-    """Learn what a family asks for, certify it, and compare it with the usual solvers on so many fresh draws.
+    """Learn what a family asks for, certify it, and compare it with the usual solvers on fresh draws.
 
-    Which of the usual solvers is the best is decided on the prior split, so that the gain over it can be certified. The
-    run is saved in the directory `out`, if one is given. Everything is determined by the seed.
+    The prior split decides which of the usual solvers is the best, so that the gain over it can be certified. The
+    run is saved in the directory `out`, if given. The seed determines everything.
     """
     clock = time.perf_counter()
     parts = family.drawn(seed)

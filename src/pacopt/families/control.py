@@ -21,11 +21,11 @@ CAP = 100
 
 
 def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
-    """The family: flights of a quadcopter, whose problems are to be solved to OSQP's residuals at `eps`.
+    """The family: flights of a quadcopter, whose problems are solved to OSQP's residuals at `eps`.
 
-    Learned is OSQP's own iteration with a rho for each of the 304 constraints, sigma and the relaxation. A draw is a
-    flight, and its ten problems are a group. What counts is the number of iterations, up to `cap`, until OSQP's test
-    stops it. The usual solvers are OSQP with its defaults, where rho is adapted and the problem is scaled, and the
+    We learn OSQP's own iteration with a rho for each of the 304 constraints, sigma and the relaxation. A draw is a
+    flight, and its ten problems are a group. The score is the number of iterations, up to `cap`, until OSQP's test
+    stops it. The usual solvers are OSQP with its defaults, which adapt rho and scale the problem, and the
     plain iteration with the same numbers. They need `pip install "pacopt[solvers]"`.
     """
     plain, solver = ADMM([0] * 304), solved_by_osqp(eps, cap, workers=cores())

@@ -28,7 +28,7 @@ NAMES = {
 def family_named(name: str) -> "Family":
     """One of pacopt's families, or `module:name`: a Family, or a function that returns one.
 
-    Modules are looked for where the program was started, too.
+    Modules are also looked up in the current directory.
     """
     if ":" not in name and name not in NAMES:
         raise FamilyError(

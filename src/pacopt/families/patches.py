@@ -48,12 +48,12 @@ PROBLEM = Deblurring()
 class Patches:
     """The law: a random patch of given pictures, blurred and with noise.
 
-    A picture is drawn, each with the same probability, then a `size` x `size` patch of it, each position alike. Half of
+    A picture is drawn, each equally likely, then a `size` x `size` patch of it at a uniform position. Half of
     the blurs are Gaussian, half are motions along a line of random length and direction. Noise is Gaussian, its
-    standard deviation log-uniform in `noise`, and the weight of the regulariser is 30 times its square: what one would
-    choose who knows the noise. Blurring wraps around the patch.
+    standard deviation log-uniform in `noise`, and the weight of the regulariser is 30 times its square, a natural
+    choice if the noise is known. Blurring wraps around the patch.
 
-    So draws are independent given the pictures, and what is certified holds for more patches of *these* pictures. For
+    So draws are independent given the pictures, and the certificate is about more patches of *these* pictures. For
     new pictures, `by_picture` makes each picture a group.
     """
 
@@ -82,12 +82,12 @@ class Patches:
             )
 
     def sample(self, count: int, *, seed: int) -> Instances:
-        """Independent draws, each with a proven lower bound of its minimum."""
+        """Independent draws, each with a proven lower bound on its minimum."""
         fields, _ = self.draws(count, seed=seed)
         return Instances(fields | {"minimum": proven_minima(self.problem, fields)[0]})
 
     def by_picture(self, each: int, *, seed: int) -> Instances:
-        """So many patches of every picture, which are a group: a draw is a picture, and there are few."""
+        """This many patches of every picture, as a group: a draw is a picture, and there are few."""
         which = np.repeat(np.arange(len(self.pictures)), each)
         fields, _ = self.draws(len(which), seed=seed, which=which)
         return Instances(fields | {"minimum": proven_minima(self.problem, fields)[0]}, groups=which)
@@ -114,9 +114,9 @@ class Patches:
 
 
 def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) -> Family:
-    """The family of random patches of pictures: those that ship with scikit-image, or pictures of your own.
+    """The family of random patches of pictures: those included in scikit-image, or your own.
 
-    Pictures of your own are two-dimensional arrays with values from 0 to 1. What is learned are the four numbers of a
+    Your own pictures are two-dimensional arrays with values from 0 to 1. We learn the four numbers of a
     model of the Hessian, and 25 steps and momenta.
     """
     law, steps = Patches(tuple(shipped_pictures() if pictures is None else pictures), size), 25

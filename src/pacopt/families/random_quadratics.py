@@ -15,7 +15,7 @@ DIMENSION, STEPS = 200, 50
 def quadratics() -> Family:
     """A rule of a few hundred numbers for 1/2 |diag(a) x - b|^2, against conjugate gradients and L-BFGS.
 
-    On quadratics conjugate gradients are optimal among all methods that combine gradients, so that no learned one can
+    On quadratics conjugate gradients are optimal among all methods that combine gradients, so no learned method can
     beat them in exact arithmetic; it can come close without their second product with the Hessian.
     """
     law = VaryingCurvature.draw(seed=0, n=DIMENSION)

@@ -74,8 +74,8 @@ class Resamples:
     """Draws resamples of a table: `Resamples(table)(count, seed=...)` are instances.
 
     A draw is a task of the table, all equally likely, `rows` of its rows with replacement (a bootstrap), and a penalty
-    that is log-uniform between `low` and `high`. With `penalties` above 1 it is a regularisation path: so many
-    penalties from `low` to `high` in equal ratios for one resample, which are a group, since they are not independent.
+    that is log-uniform between `low` and `high`. With `penalties` above 1 it is a regularisation path: this many
+    penalties from `low` to `high` in equal ratios for one resample. They are a group, since they are not independent.
 
     >>> table = Table(np.random.default_rng(0).normal(size=(50, 3)), np.resize([1.0, -1.0], (1, 50)))
     >>> paths = Resamples(table, rows=20, penalties=3)(4, seed=0)
@@ -122,9 +122,9 @@ def logistic_regression(
 ) -> Family:
     """A quasi-Newton rule in the metric of the mean Hessian, against L-BFGS and others at equal numbers of gradients.
 
-    The table is scikit-learn's breast cancer data, another of `pacopt.families`, or one of your own. An instance is a
+    The table is scikit-learn's breast cancer data, another of `pacopt.families`, or your own. An instance is a
     resample of `rows` rows, 200 or as many as there are, with a penalty between 1e-3 and 1e-1. With `penalties` above 1
-    a draw is a regularisation path of so many of them, and statements are about paths.
+    a draw is a regularisation path of this many penalties, and statements are about paths.
     """
     table = breast_cancer() if table is None else table
     law = Resamples(table, min(200, len(table.features)) if rows is None else rows, penalties=penalties)

@@ -14,7 +14,7 @@ from pacopt.errors import ProblemError
 class Table:
     """Rows of features in units of their standard deviation, with a constant, and a label 1 or -1 for each task.
 
-    `Table.of(features, classes)` makes one of data as they come.
+    `Table.of(features, classes)` makes one from raw data.
 
     >>> table = Table.of(np.arange(12.0).reshape(4, 3), np.array(["a", "b", "a", "c"]))
     >>> table.features.shape, table.labels
@@ -43,9 +43,9 @@ class Table:
 
     @staticmethod
     def of(features: Any, classes: Any, *, name: str = "table") -> "Table":
-        """A table of features and classes as they come; features that are constant are left out.
+        """A table of raw features and classes; constant features are left out.
 
-        Of two classes the second in order has the label 1. With more there is a task for each: it against the rest.
+        Of two classes the second in order has the label 1. With more, each class is a task: it against the rest.
         """
         numbers, kinds = np.asarray(features, dtype=float), np.unique(np.asarray(classes))
         spread = numbers.std(axis=0)

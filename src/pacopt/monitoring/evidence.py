@@ -35,7 +35,7 @@ class Evidence:
 
     @staticmethod
     def against(most: float) -> "Evidence":
-        """No evidence yet that the mean is larger than this."""
+        """No evidence yet that the mean exceeds this."""
         if not (isinstance(most, float | int) and 0 <= most < 1):
             raise MonitorError(
                 f"The mean of the scores is claimed to be at most {most!r}.",
@@ -68,7 +68,7 @@ class Evidence:
 
     @property
     def log_lasting(self) -> float:
-        """log M: evidence that the claim never held, which ever reaches 1/a by chance with probability at most a."""
+        """log M: evidence that the claim never held; by chance it ever reaches 1/a with probability at most a."""
         return _log_mean(self.log_m)
 
     def to_dict(self) -> dict[str, Any]:

@@ -26,14 +26,14 @@ ROUNDING = 1e-6
 class Monitor:
     """Watches claims of a certificate on instances in use, in their order.
 
-    By default there is on average at most one false alarm in `every` instances (Shiryaev & Roberts); after an alarm,
-    `restart()` begins anew. With `ever` = 0.01, say, in its place, the probability that there is ever a false alarm is
-    at most that (Ville), but a change that comes late takes longer to be noticed. Both presume a certificate that
-    holds, which it does with its confidence. Of several claims each has an equal part of the false alarms.
+    By default there is at most one false alarm in `every` instances on average (Shiryaev & Roberts); after an alarm,
+    `restart()` starts over. With `ever` instead, for example 0.01, the probability of ever raising a false alarm is
+    at most that (Ville), but late changes take longer to detect. Both assume that the certificate
+    holds, which it does with its confidence. Several claims share the false alarms equally.
 
-    An alarm says that the certificate and what it rests on cannot all be true of these instances any more: they come
-    from another distribution, depend on each other, or the certificate was one of the few that are wrong. It does not
-    say which. Look at what changed, collect new instances, and learn again.
+    An alarm says that the certificate and its assumptions cannot all be true of these instances any more: they come
+    from another distribution, depend on each other, or the certificate is one of the few that are wrong. It does not
+    say which. Find out what changed, collect new instances, and learn again.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Monitor:
         every: float | None = None,
         ever: float | None = None,
     ) -> "Monitor":
-        """A monitor of one or several claims of a certificate; of its objective if none is named.
+        """A monitor of one or several claims of a certificate; by default of its objective.
 
         >>> import numpy as np, pacopt
         >>> ratios = np.random.default_rng(0).beta(1, 20, size=(3, 500))
@@ -101,12 +101,12 @@ class Monitor:
         )
 
     def update(self, score: "float | Solution | Sequence[float | Solution]", *, number: int | None = None) -> bool:
-        """Take the score of the next instance, or what `solve` returned; whether there is an alarm.
+        """Take the score of the next instance, or the result of `solve`, and say whether there is an alarm.
 
-        A score is what the watched claim bounds the mean of: z between 0 and 1 for the mean score, 1 for a run that
-        failed or did not succeed and else 0 for success. A list is one group, whose mean counts. `number` counts
-        instances and grows: one that comes twice or too late is refused. One that was not recorded is left out, which
-        is sound if whether it is recorded does not depend on its score.
+        The watched claim bounds the mean of this score: z between 0 and 1 for the mean score; for success, 1 for a run
+        that failed or did not succeed, else 0. A list is one group, whose mean counts. `number` counts
+        instances and must increase: an instance that comes twice or too late is rejected. Leave out an instance that
+        was not recorded, which is sound if whether it is recorded does not depend on its score.
         """
         runs = score if isinstance(score, list | tuple) else (score,)
         scores = {name: mean_of([self._score(name, run) for run in runs]) for name in self._watched}
@@ -127,7 +127,7 @@ class Monitor:
             return self._alarm
 
     def restart(self) -> None:
-        """Go on after an alarm, with no evidence of a change."""
+        """Continue after an alarm, with no evidence of a change."""
         with self._lock:
             if self._ever is not None:
                 raise MonitorError(
@@ -142,7 +142,7 @@ class Monitor:
 
     @property
     def alarm(self) -> bool:
-        """Whether there is an alarm, since the last start."""
+        """Whether there has been an alarm since the last start."""
         return self._alarm
 
     @property
@@ -153,17 +153,17 @@ class Monitor:
 
     @property
     def threshold(self) -> float:
-        """Where an alarm is raised: the mean time to a false one, or 1 over the probability that there ever is one."""
+        """Where an alarm is raised: the mean time to a false one, or 1 over the probability of ever raising one."""
         return math.exp(self._log_threshold())
 
     @property
     def count(self) -> int:
-        """How many instances it was told of."""
+        """The number of instances so far."""
         return self._count
 
     @property
     def alarms(self) -> int:
-        """How many alarms there were."""
+        """The number of alarms so far."""
         return self._alarms
 
     @property
@@ -173,7 +173,7 @@ class Monitor:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """How things stand, as a JSON value."""
+        """A summary, as a JSON value."""
         return {
             "alarm": self.alarm,
             "evidence": self.evidence,
@@ -210,7 +210,7 @@ class Monitor:
             }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write its state, whole or not at all."""
+        """Write its state, completely or not at all."""
         target = Path(path)
         try:
             with whole(target) as file:
@@ -222,7 +222,7 @@ class Monitor:
 
     @staticmethod
     def load(path: str | os.PathLike[str], certificate: Certificate) -> "Monitor":
-        """A monitor that goes on where a saved one stopped; that of another certificate is refused."""
+        """A monitor that continues where a saved one stopped; that of another certificate is rejected."""
         try:
             value = json.loads(Path(path).read_text(encoding="utf-8"))
             if value["schema"] != SCHEMA:

@@ -32,7 +32,7 @@ NO_TEST = (
 def convergence(learned: Source) -> AltairChart:
     """The loss over the steps on the test split, learned against textbook and baselines, and the certified mean.
 
-    The lines are measured; certified is the mean at the end alone, where the certificate bounds a mean ratio.
+    The lines are measured; only the mean at the end is certified, if the certificate bounds a mean ratio.
     """
     source = reported(learned)
     figure = curves_figure(source)
@@ -74,9 +74,9 @@ def losses(learned: Source) -> AltairChart:
 
 
 def profile(learned: Source) -> AltairChart:
-    """Which part of the test instances ends how well, for each method, and where the learned line is certified to lie.
+    """The share of test instances that end at least this well, for each method, and the certified region.
 
-    Lines are measured. Shaded is where the true line of the learned hyperparameters lies, as certified.
+    Lines are measured. The shaded region is where the true line of the learned hyperparameters lies, as certified.
     """
     figure = profile_figure(reported(learned))
     if figure is not None:  # charts stand below each other here
@@ -85,7 +85,7 @@ def profile(learned: Source) -> AltairChart:
 
 
 def scatter(learned: Source) -> AltairChart:
-    """Learned against each baseline, a mark for each test instance: measured, not certified."""
+    """Learned against each baseline, with a mark for each test instance: measured, not certified."""
     figure = rivals_figure(reported(learned))
     if figure is not None:
         figure = replace(figure, caption=f"{figure.caption} Measured, not certified.")
@@ -115,7 +115,7 @@ def failures(learned: Source) -> AltairChart:
 
 
 def budget(learned: Source) -> AltairChart:
-    """Which part of new instances is certified to reach which target within how many steps."""
+    """The certified share of new instances that reaches each target within each number of steps."""
     return _drawn(
         budget_figure(reported(learned)),
         "The certificate claims no budget.",
@@ -125,7 +125,7 @@ def budget(learned: Source) -> AltairChart:
 
 
 def bound(learned: Source) -> AltairChart:
-    """Where the certified mean comes from: what was measured, and what confidence and choice add to it."""
+    """How the certified mean is made up: the measured part, and what confidence and choice add to it."""
     return _drawn(
         breakdown_figure(reported(learned)),
         "The certificate says nothing of a mean score.",
@@ -135,7 +135,7 @@ def bound(learned: Source) -> AltairChart:
 
 
 def decisions(learned: Source) -> AltairChart:
-    """What a learned rule decided over the steps of its test runs, against the textbook: measured, not certified."""
+    """What a learned rule decides over the steps of its test runs, against the textbook: measured, not certified."""
     return _drawn(
         decisions_figure(reported(learned)),
         "Nothing is known of decisions on the way.",

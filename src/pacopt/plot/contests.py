@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def contest(found: "Contest") -> "AltairChart":
-    """How far each solver is after so many gradients on the fresh instances, and what is certified at the end."""
+    """How far each solver gets with the number of gradients on fresh instances, and the certified value at the end."""
     from pacopt.families.pictures import chart
 
     return chart(found)

@@ -15,9 +15,9 @@ WIDE = 4.0
 
 
 def frontier(found: Frontier | Certified | Certificate) -> AltairChart:
-    """The choices of a frontier: what is required across, the best certified objective upwards, all certified at once.
+    """The choices of a frontier: the requirement across, the best certified objective upwards, all certified at once.
 
-    What was learned, or a certificate, is drawn with the levels that `pacopt.frontier` has by itself.
+    A result of `learn`, or a certificate, is drawn with the default levels of `pacopt.frontier`.
     """
     found = found if isinstance(found, Frontier) else frontier_of(found)
     design, objective = found.design, found.design.objective

@@ -27,13 +27,13 @@ NAMELESS = "no-name-"
 class BestTrials:
     """The `top` best distinct trials of an Optuna study, which must have been made without any training instance.
 
-    Trials that did not complete, that break a constraint or whose value is infinite are left out, and of trials with
+    Trials that did not complete, break a constraint or have an infinite value are left out, and of trials with
     the same parameters the best one is kept. If the prior split has instances, the candidates run on them once more and
-    get informed weights, as those of a `Search`: the values of a study may be of any kind, and say only which trials
-    are the best. With an empty prior split their ranks decide: half of the weight goes to the best trial, most of the
+    get the weights of a `Search`: the values of a study may be of any kind, so they only decide which trials
+    are the best. With an empty prior split, ranks decide: half of the weight goes to the best trial, and most of the
     rest to the k-th in proportion to 1/k.
 
-    The study is looked at once, when this is made. `learn` refuses it if one of its trials says that it saw training or
+    The study is read once, at construction. `learn` rejects it if one of its trials recorded training or
     test instances (`seen_by`).
 
     >>> import optuna
@@ -74,7 +74,7 @@ class BestTrials:
 
     @property
     def domain(self) -> dict[str, AbstractSpace]:
-        """Where the study looked: a space for each parameter of its best trials."""
+        """The space of the study: one for each parameter of its best trials."""
         return domain_of(self.best)
 
     def __repr__(self) -> str:
@@ -86,12 +86,12 @@ class BestTrials:
         return None if name.startswith(NAMELESS) else name
 
     def searched(self, trials: Trials) -> Domain:
-        """Where the study looked; arrays, whose entries are its parameters, as the algorithm has them."""
+        """The space of the study; arrays, whose entries are its parameters, are as in the algorithm."""
         found = self.domain
         return {name: found.get(name, space) for name, space in trials.domain.items()}
 
     def most(self, trials: Trials) -> tuple[int, int]:
-        """How many points are tried on the prior split, and how many candidates there will be."""
+        """How many points it tries on the prior split, and how many candidates it returns."""
         return len(self.best) if len(trials.instances) else 0, len(self.best)
 
     def __call__(self, trials: Trials) -> DiscreteMeasure:
@@ -108,7 +108,7 @@ class BestTrials:
         return Tried(cube, trials).more(points, found).selected(len(self.best))
 
     def seen(self, instances: set[str], groups: set[str]) -> dict[str, str]:
-        """Who says that it saw some of these instances, or others of these groups, and how many of them."""
+        """Which trials recorded some of these instances, or others of these groups, and how many instances."""
         found = {}
         for who, told in [("The study", self.study), *((f"Trial {trial.number}", trial) for trial in self.trials)]:
             attributes = told.user_attrs

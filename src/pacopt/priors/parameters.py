@@ -16,7 +16,7 @@ def optuna_here() -> Any:
         import optuna
     except ImportError as error:
         raise PriorError(
-            "This needs the package optuna, which is not here.",
+            "This needs the package optuna, which is not installed.",
             "It is in the extra [optuna].",
             "",
             'pip install "pacopt[optuna]"',

@@ -28,9 +28,9 @@ class Product:
     """Equal weights on candidates spread evenly under a product of distributions; needs no prior instances.
 
     Each hyperparameter has a frozen distribution of scipy.stats (`uniform`, `loguniform`, `norm`, any other) or a space
-    (`Interval`, `Whole`, `Choice`, `Array`); one that is not named is spread over the domain of the algorithm. The
+    (`Interval`, `Whole`, `Choice`, `Array`); one that you do not name is spread over the domain of the algorithm. The
     values of a distribution are rounded for a whole number, and drawn for each entry of an array. A candidate that
-    comes up more than once is kept once, with the weight of all.
+    is drawn more than once is kept once, with the total weight.
 
     >>> from scipy.stats import loguniform, norm
     >>> prior = Product({"step_size": loguniform(1e-6, 1e-2), "momentum": norm(0.9, 0.05)}, candidates=100)
@@ -40,7 +40,7 @@ class Product:
     candidates: int = 256
 
     def most(self, trials: Trials) -> tuple[int, int]:
-        """How many points are tried on the prior split, and how many candidates there will be, at most."""
+        """How many points it tries on the prior split, and how many candidates it returns, at most."""
         return 0, checked_count(self.candidates)
 
     def __call__(self, trials: Trials) -> DiscreteMeasure:

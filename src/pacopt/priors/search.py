@@ -32,17 +32,17 @@ class Search:
     `explore` rounds of points spread evenly over the domain (Sobol), then `rounds` rounds of evolution strategies (from
     the package `cmaes`: CMA-ES for real numbers, with margin for whole ones, CatCMA with margin for choices) that start
     from the best of them, and stop early if they agree. A round has as many points as there will be candidates. If the
-    domain is finite and no larger than what would be tried, all of it is tried instead.
+    domain is finite and no larger than the number of trials, every point is tried instead.
 
-    The favourite is the best point, or one farther from failures if that pays on instances that are left out. With it
-    come the favourites of bolder and of more cautious rules, a ladder of slower and safer points, the best of the
-    others, and what the textbook recommends, if there is such a thing, so that no search ends up behind it for want of
-    luck. Half of the weight goes to the favourite, the rest to a Gibbs measure of the prior split and to the ladder, in
-    equal parts, and a little to everybody. If `min_success` is asked for, points that succeed often enough come before
-    those that do not.
+    The favourite is the best point, or one farther from failures if that pays on held-out instances. The other
+    candidates are the favourites of bolder and more cautious rules, a ladder of slower and safer points, the best of
+    the rest, and the textbook settings, if there are any, so that bad luck cannot leave the search behind
+    them. Half of the weight goes to the favourite; the rest is divided equally between a Gibbs measure of the prior
+    split and the ladder, and every candidate gets a little. With `min_success`, points that succeed often enough come
+    before those that do not.
 
-    A hyperparameter that `domain` does not name is searched in the domain of the algorithm, widened if the standard
-    value for these instances lies outside of it.
+    A hyperparameter that `domain` does not name is searched in the domain of the algorithm, widened if the textbook
+    value for these instances lies outside it.
     """
 
     domain: Domain = field(default_factory=dict)
@@ -51,11 +51,11 @@ class Search:
     rounds: int = 6
 
     def searched(self, trials: Trials) -> Domain:
-        """Where it looks: the domain given, else that of the algorithm, reaching to the standard hyperparameters."""
+        """Where it searches: the given domain, else that of the algorithm, extended to the textbook hyperparameters."""
         return looked_in(self.domain, trials)
 
     def most(self, trials: Trials) -> tuple[int, int]:
-        """How many points are tried on the prior split, and how many candidates there will be, at most."""
+        """How many points it tries on the prior split, and how many candidates it returns, at most."""
         cube, (batch, parts, explore, rounds) = Cube(self.searched(trials)), self._plan()
         tried = min(cube.size, batch * parts * (explore + rounds)) if cube.domain else 0
         return int(tried), max(1, int(min(tried, self.candidates)))

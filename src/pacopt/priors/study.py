@@ -23,11 +23,11 @@ from pacopt.support.values import keys
 class Study:
     """Good candidates found on the prior split by a sampler of Optuna, with the weights of a `Search`.
 
-    `sampler` is a sampler, or what makes one from a seed: `optuna.samplers.CmaEsSampler`, the class. Without it, TPE.
-    One that is made here has the seed of `learn`; one that is given has its own, and is copied, so that the same
+    `sampler` is a sampler, or a class that makes one from a seed: `optuna.samplers.CmaEsSampler`. The default is TPE.
+    A sampler made here has the seed of `learn`; one that you pass has its own, and is copied, so that the same
     call finds the same candidates. It is asked for `batch` points at a time, which run side by side, and told their
-    scores; with `batch=1` each point knows all earlier ones. `domain` is what it is for a `Search`. What the textbook
-    recommends is the first point. It ends after so many `trials`, or if there is nothing left to try.
+    scores; with `batch=1` each point knows all earlier ones. `domain` is as in `Search`. The textbook
+    settings are the first point. It ends after this many `trials`, or if there is nothing left to try.
 
     >>> import optuna
     >>> Study(optuna.samplers.QMCSampler, trials=64)
@@ -47,11 +47,11 @@ class Study:
         return f"Study({named}{given}, trials={self.trials}, candidates={self.candidates}, batch={self.batch})"
 
     def searched(self, trials: Trials) -> Domain:
-        """Where it looks: the domain given, else that of the algorithm, reaching to the standard hyperparameters."""
+        """Where it searches: the given domain, else that of the algorithm, extended to the textbook hyperparameters."""
         return looked_in(self.domain, trials)
 
     def most(self, trials: Trials) -> tuple[int, int]:
-        """How many points are tried on the prior split, and how many candidates there will be, at most."""
+        """How many points it tries on the prior split, and how many candidates it returns, at most."""
         cube, (count, most, _) = Cube(self.searched(trials)), self._plan()
         tried = min(cube.size, count) if cube.domain else 0
         return int(tried), max(1, int(min(tried, most)))

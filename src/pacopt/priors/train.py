@@ -31,20 +31,19 @@ class Train:
 
     A part of the prior split, `held_out`, is not trained on. On the rest Adam makes `updates` updates by batches of
     `batch` instances, with a learning rate that falls from `rate` to zero along a cosine. The gradient of each run is
-    clipped at the norm `clip`, and left out if it is not finite. What goes down is the mean ratio of final to initial
-    loss plus `logs` times the mean of its logarithm. The first tenth of the updates are by runs of a fifth and a half
-    of the steps, where gradients are tamer. Of several `restarts` the one that does best on held-out instances after
-    three twentieths of the updates goes on. If training collapses, it goes on from the best that there was, at half
-    the rate; if gradients explode or vanish, that is said in a warning and stands in the provenance of the table.
+    clipped at the norm `clip`, and left out if it is not finite. Training minimises the mean ratio of final to initial
+    loss plus `logs` times the mean of its logarithm. The first tenth of the updates use runs of a fifth and a half
+    of the steps, where gradients are tamer. Of several `restarts`, the one that does best on held-out instances after
+    three twentieths of the updates continues. If training collapses, it continues from the best point so far, at half
+    the rate; if gradients explode or vanish, you get a warning, which the provenance of the table records.
 
     The candidates are the mean of the hyperparameters over the last updates at several times, the mean of the best of
     these, and a cloud around the best: noise, less of it where the loss is more sensitive. Those that do best on
-    held-out instances are kept, and weighed by these as a `Search` weighs: half for the favourite, then a Gibbs
-    measure, a little for everybody.
+    held-out instances are kept, and weighted on these as in `Search`: half for the favourite, then a Gibbs
+    measure, and a little for every candidate.
 
-    With `dtype=numpy.float32` the updates take about half the time; candidates are run in the precision of `learn` all
-    the same. Everything is determined by the seed of `learn`. In its `checkpoint` finished parts of a training are
-    kept.
+    With `dtype=numpy.float32` the updates take about half the time; candidates still run in the precision of `learn`.
+    The seed of `learn` determines everything. Its `checkpoint` keeps finished parts of a training.
 
     >>> Train(updates=2000, candidates=16)
     Train(updates=2000, batch=64, rate=0.01, restarts=2, held_out=0.25, candidates=16, clip=1.0, logs=0.2, dtype=None)
@@ -67,11 +66,11 @@ class Train:
                 object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
 
     def searched(self, trials: Trials) -> Domain:
-        """Nowhere in particular: training may leave the domain of the algorithm."""
+        """No domain: training may leave the domain of the algorithm."""
         return {}
 
     def most(self, trials: Trials) -> tuple[int, int]:
-        """How many runs of the whole prior split are made, about, and how many candidates there will be."""
+        """Roughly how many runs of the whole prior split it makes, and how many candidates it returns."""
         self._plan()
         part = 1 + CHOICE * self.candidates * self.held_out
         return int(np.ceil(part)), checked_count(self.candidates)

@@ -32,10 +32,10 @@ Trainer = Callable[[Instances, Instances, Descent], AbstractTraining]
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """The prior split and the means to try candidates on it. No training instance can be reached from here.
+    """The prior split, and methods to try candidates on it. It cannot reach a training instance.
 
-    A prior is any function of this value that returns a `DiscreteMeasure`. What was run is remembered, so that
-    nothing is run twice, and so that the betting fractions of the certificate can be chosen by it.
+    A prior is any function of this value that returns a `DiscreteMeasure`. Runs are remembered, so that
+    nothing is run twice, and so that they can be used to choose the betting fractions of the certificate.
     """
 
     run: Run
@@ -79,7 +79,7 @@ class Trials:
         )
 
     def trainer(self, fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
-        """A training on some instances of the prior split; refused where there are no gradients."""
+        """A training on some instances of the prior split; rejected if there are no gradients."""
         if self.trains is None:
             raise PriorError(
                 "These trials can run candidates, and cannot train them.",
@@ -111,7 +111,7 @@ class Trials:
         return next(claim.share for claim in self.claims if claim.name == name)
 
     def need_instances(self, parts: int = 1) -> None:
-        """Refuse a prior split that is too small to tell whether a candidate succeeds as often as it should."""
+        """Reject a prior split that is too small to tell whether a candidate succeeds often enough."""
         least = 1 if self.min_success is None else ceil(1 / (1 - min(self.min_success, 1 - 1e-9)) - 1e-6)
         if self.instances.count < parts * least:
             asked = "" if self.min_success is None else f", and min_success is {self.min_success}"

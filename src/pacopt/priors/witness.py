@@ -18,10 +18,10 @@ MOST = 3500
 
 
 def seen_by(trial: Any, instances: Instances | Mapping[str, Any]) -> None:
-    """Write into a trial of an Optuna study which instances it sees; `certify_study` refuses training instances.
+    """Write into a trial of an Optuna study which instances it sees; `certify_study` rejects training instances.
 
-    `trial` is what an objective gets, or a study if all of its trials see the same. `instances` may be one row as well.
-    Fingerprints are written, under `pacopt:instances` in the user attributes, and what was written before stays.
+    `trial` is the argument of an objective, or a study if all of its trials see the same. `instances` may be a single
+    row. Fingerprints are added to those under `pacopt:instances` in the user attributes.
 
     >>> import optuna
     >>> study = optuna.create_study()

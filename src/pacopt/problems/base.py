@@ -34,13 +34,13 @@ class AbstractProblem(eqx.Module):
 
     @abstractmethod
     def loss(self, x: Point, instance: Instance) -> Float[Array, ""]:
-        """The loss to be minimised over x: one number, not negative unless the minimum is known."""
+        """The loss to minimise over x: one number, not negative unless the minimum is known."""
 
 
 class AbstractKnownMinimum(eqx.Module):
     """For problems whose minimal loss is known; the table then holds loss - minimum, and so does a `Solution`.
 
-    At deployment, where the minimum of a new instance is not known, any lower bound will do in its place: the safeguard
+    In use, where the minimum of a new instance is unknown, any lower bound will do instead, since the safeguard
     compares two losses of the same instance.
     """
 
@@ -50,12 +50,12 @@ class AbstractKnownMinimum(eqx.Module):
 
 
 class AbstractMetric(eqx.Module):
-    """For problems that are judged by something else than the loss that is minimised: a validation error, a residual.
+    """For problems judged by something other than the loss that is minimised: a validation error, a residual.
 
-    Tables then hold the `metric` where others hold the loss, the safeguard compares it with its value at the start, and
-    sentences call it by its `quantity`. With a `largest` value it is averaged as it is, in its `unit`; without one,
-    relative to its value at the start. With a `tolerance`, an instance is solved at or below it: `Effort("solved")`
-    counts the steps until then.
+    Tables then hold the `metric` instead of the loss, the safeguard compares it with its value at the start, and
+    sentences call it by its `quantity`. With a `largest` value the metric itself is averaged, in its `unit`; without
+    one, its ratio to the value at the start. With a `tolerance`, an instance is solved at or below it:
+    `Effort("solved")` counts the steps until then.
 
     >>> class Fit(AbstractProblem, AbstractMetric):
     ...     quantity = "validation error"
@@ -70,7 +70,7 @@ class AbstractMetric(eqx.Module):
     ...         return abs(x - instance["z"])
     """
 
-    #: What it is called in sentences.
+    #: Its name in sentences.
     quantity: ClassVar[str]
     unit: ClassVar[str] = ""
     largest: ClassVar[float | None] = None
@@ -78,7 +78,7 @@ class AbstractMetric(eqx.Module):
 
     @abstractmethod
     def metric(self, x: Point, instance: Instance) -> Float[Array, ""]:
-        """What x is judged by: one number, not negative, the smaller the better."""
+        """The metric at x: one number, not negative, the smaller the better."""
 
 
 class AbstractProximable(eqx.Module):
@@ -94,7 +94,7 @@ class AbstractProximable(eqx.Module):
 
 
 class Objective(eqx.Module):
-    """What an algorithm sees of one instance: loss, gradient and, where the problem has one, the proximal map."""
+    """What an algorithm sees of one instance: loss, gradient and, if the problem has one, the proximal map."""
 
     problem: AbstractProblem
     instance: Instance
@@ -108,7 +108,7 @@ class Objective(eqx.Module):
         return jax.grad(self._differentiated)(x, self.instance)
 
     def value_and_gradient(self, x: Point) -> tuple[Float[Array, ""], Point]:
-        """What is differentiated at x, and its gradient: one evaluation of the gradient gives both."""
+        """The differentiated loss at x, and its gradient: one evaluation of the gradient gives both."""
         value, gradient = jax.value_and_grad(self._differentiated)(x, self.instance)
         return value, gradient
 

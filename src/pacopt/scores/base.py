@@ -20,38 +20,38 @@ TIMES = ("seconds", "s", "milliseconds", "ms", "microseconds", "us", "minutes", 
 
 
 class AbstractScore(ABC):
-    """A number in [0, 1] for each run, smaller for a better one, and 1 for a run that failed or is missing.
+    """A number in [0, 1] for each run: smaller is better, and a failed or missing run has 1.
 
-    The bounds on a mean use nothing of z but that it lies in [0, 1]. `scale` turns z into the unit in which people
+    The bounds on a mean use only that z lies in [0, 1]. `scale` turns z into the unit in which people
     read it.
     """
 
-    #: Under which it is stored.
+    #: Its stored name.
     name: ClassVar[str]
-    #: Whether it is relative to the loss at the start, or a loss in a unit of its own.
+    #: Whether it is relative to the loss at the start, rather than a loss in its own unit.
     relative: ClassVar[bool]
-    #: Whether it is in the unit in which runs end: a ratio, or a loss of its own. Else it is a function of that.
+    #: Whether it is in the unit of final losses: a ratio, or a loss in its own unit. Else it is a function of that.
     on_outcomes: ClassVar[bool] = True
-    #: Whether it depends on how many steps a run has.
+    #: Whether it depends on the number of steps.
     counts_steps: ClassVar[bool] = False
-    #: More than z can be off by the rounding of logarithms; a bound on its mean is larger by that.
+    #: More than the rounding error of logarithms in z; a bound on its mean is larger by that.
     rounding: ClassVar[float] = 0.0
 
-    #: What losses are called: "loss", or the name of a metric.
+    #: The word for losses: "loss", or the name of a metric.
     quantity: str = "loss"
 
     @property
     def aside(self) -> str:
-        """What is said behind a comparison with the start if that is not one of losses."""
+        """The words after a comparison with the start, if it is not a comparison of losses."""
         return "" if self.quantity == "loss" else f" in {self.quantity}"
 
     @property
     def safeguard(self) -> str:
-        """How a sentence on what is relative to the start begins."""
+        """The beginning of a sentence on something relative to the start."""
         return f"Falling back to the start if the {self.quantity} did not decrease"
 
     def measuring(self, metric: "Metric") -> "AbstractScore":
-        """This score of a metric in place of the loss."""
+        """This score of a metric instead of the loss."""
         if metric.largest is not None:
             raise DesignError(
                 f"The score is {self!r}, and {metric.name} has a largest value, {metric.largest:g}.",
@@ -65,21 +65,21 @@ class AbstractScore(ABC):
     @property
     @abstractmethod
     def noun(self) -> str:
-        """What is averaged: "final-to-initial loss ratio", say."""
+        """What is averaged, for example "final-to-initial loss ratio"."""
 
     @property
     def unit(self) -> str:
-        """What stands behind a number, "iterations" say; nothing for a pure number."""
+        """The unit after a number, for example "iterations"; empty for a pure number."""
         return ""
 
     @property
     def timed(self) -> bool:
-        """Whether it is a time that a clock measured: then nothing is the same again."""
+        """Whether it is a measured time, which is never exactly the same twice."""
         return self.unit in TIMES
 
     @property
     def spoken_unit(self) -> str:
-        """What is said behind a number whose noun was said: a number of iterations has no unit."""
+        """The unit after a number whose noun was already given: a number of iterations has none."""
         return "" if self.unit in self.noun else self.unit
 
     @property
@@ -89,17 +89,17 @@ class AbstractScore(ABC):
 
     @property
     def proviso(self) -> str:
-        """What a sentence on its mean has to say besides, as a clause behind a comma; nothing if it says it all."""
+        """What a sentence on its mean must add, as a clause after a comma; empty if nothing."""
         return ""
 
     @property
     def event(self) -> str:
-        """What a run does that succeeds, where losses have no start."""
+        """What a successful run does, if losses have no start."""
         return "does not fail"
 
     @property
     def wins(self) -> str:
-        """What a run does that is better than another one."""
+        """What a run does that is better than another."""
         return "ends below"
 
     @property
@@ -113,11 +113,11 @@ class AbstractScore(ABC):
 
     @abstractmethod
     def of_run(self, loss: float, start: float) -> float:
-        """z of one run, by its final loss and that at its start."""
+        """z of one run, from its final loss and its start loss."""
 
     @abstractmethod
     def on_success(self, target_ratio: float) -> float:
-        """The largest z of a run that succeeded, meaning that it ended at or below this part of its start."""
+        """The largest z of a successful run, one that ends at or below this fraction of its start."""
 
     @abstractmethod
     def sentence(self, value: float) -> str:
@@ -128,35 +128,35 @@ class AbstractScore(ABC):
         return f"mean {self.noun}", f"≤ {up(value)}" + (f" {self.spoken_unit}" if self.spoken_unit else "")
 
     def told(self, mean: float) -> str:
-        """A mean that was measured, in its unit, as people read it."""
+        """A measured mean, in its unit, as people read it."""
         return f"{mean:.3g} {self.unit}".rstrip()
 
     def begun(self, steps: int | None) -> "AbstractScore":
-        """This score for runs of so many steps, if anybody counts them."""
+        """This score for runs with this number of steps, if steps are counted."""
         return self
 
     def most(self, table: LossTable) -> Any:
-        """Losses above this are as bad as it, for each run of a table: the start, if there is one."""
+        """For each run of a table, the loss above which all losses count the same: the start, if there is one."""
         return np.inf if table.start is None else table.starts
 
     def floor(self, table: LossTable) -> Any:
-        """Losses below this are as good as it, for each run of a table."""
+        """For each run of a table, the loss below which all losses count the same."""
         return 0.0
 
     @property
     def open(self) -> bool:
-        """Whether something of it is left to `learn`; a design needs to know all of it."""
+        """Whether `learn` still has to fix something; a design needs a complete score."""
         return False
 
     def fixed(self, favourite: LossTable | None, steps: int | None) -> "AbstractScore":
-        """This score with what was left open fixed by the runs of a favourite on the prior split, if there are any.
+        """This score with open settings fixed by the favourite's runs on the prior split, if there are any.
 
-        `steps` is how many a run has, if anybody counts them.
+        `steps` is the number of steps of a run, if they are counted.
         """
         return self
 
     def running(self, steps: int) -> str:
-        """How a run of so many steps goes."""
+        """How a run with this number of steps works."""
         return f"run for {steps} steps from the start"
 
     def runs(self, engine: "AbstractEngine") -> "AbstractEngine":
@@ -164,7 +164,7 @@ class AbstractScore(ABC):
         return engine
 
     def check(self, table: LossTable) -> None:
-        """Refuse a table that it cannot score."""
+        """Reject a table that it cannot score."""
         return
 
     @abstractmethod

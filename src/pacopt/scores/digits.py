@@ -21,10 +21,10 @@ DOUBLE = 16.0
 
 @dataclass(frozen=True, slots=True)
 class Digits(AbstractScore):
-    """z = 1 - min(max(log10(l0 / l), 0), D) / D: of D digits, the part that a run does not gain.
+    """z = 1 - min(max(log10(l0 / l), 0), D) / D: the share of D digits that a run does not gain.
 
-    A bound U on its mean says that min(digits gained, D) is on average at least D (1 - U). Digits beyond `top` = D do
-    not count. By default `learn` takes as many as the favourite of the prior split gains there at best.
+    A bound U on its mean says that min(digits gained, D) is at least D (1 - U) on average. Digits beyond `top` = D do
+    not count. By default `learn` takes the most that the favourite gains on the prior split.
 
     >>> Digits(8).of_run(1e-6, 1.0)
     0.25
@@ -113,7 +113,7 @@ class Digits(AbstractScore):
         return self.top is None
 
     def fixed(self, favourite: LossTable | None, steps: int | None) -> "Digits":
-        """With as many digits as the favourite of the prior split gains there at best."""
+        """With as many digits as the favourite gains at most on the prior split."""
         gained = np.empty(0) if favourite is None else -log_ratios(favourite, slice(None)) / np.log(10.0)
         known = gained[np.isfinite(gained) & (gained > 0)]
         return replace(self, top=float(min(300, ceil(known.max()))) if len(known) else DOUBLE)

@@ -24,11 +24,11 @@ ROOM = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Effort(AbstractScore):
-    """z = min(T, K) / K: the part of K steps that a run needs until it meets its target; 1 if it does not.
+    """z = min(T, K) / K: the share of K steps that a run needs until it meets its target; 1 if it does not.
 
-    `target` is a part of the start loss, or a word for what an engine calls solved, whose losses are times then. T is
-    the first step at which the target is met, and a run is stopped there, or at the `cap` K. By default `learn` takes
-    as cap twice the longest run of the favourite on the prior split, and at most its `steps`. With a `penalty` c,
+    `target` is a fraction of the start loss, or a word for what an engine calls solved, whose losses are then times. T
+    is the first step at which the target is met; a run stops there, or at the `cap` K. By default `learn` sets the
+    cap to twice the longest run of the favourite on the prior split, and at most its `steps`. With a `penalty` c,
     a run that does not meet its target counts as c K steps (PAR-c).
 
     >>> Effort(0.1, 50).of_run(20, 0.0)
@@ -91,12 +91,12 @@ class Effort(AbstractScore):
 
     @property
     def scale(self) -> float:
-        """What a run counts as that does not meet its target."""
+        """The value of a run that does not meet its target."""
         return self.penalty * self._cap
 
     @property
     def proviso(self) -> str:
-        """How long it is run, and what counts beyond."""
+        """How long it runs, and what counts beyond."""
         return f"where a run that takes more than {self._cap:g} {self.unit} counts as {self.scale:g}"
 
     @property
@@ -200,7 +200,7 @@ class Effort(AbstractScore):
         return replace(self, cap=float(ceil(wanted) if steps is None else min(ceil(wanted), steps)))
 
     def check(self, table: LossTable) -> None:
-        """Refuse times beyond the cap, and of runs that are said not to have succeeded."""
+        """Reject times beyond the cap, and times of runs that did not succeed."""
         refuse_other_verdicts(table.losses, table.success)
         beyond = int((np.isfinite(table.losses) & (table.losses > self._cap)).sum())
         if beyond:

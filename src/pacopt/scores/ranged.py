@@ -19,7 +19,7 @@ from pacopt.support.rounding import up
 class Ranged(AbstractScore):
     """z = min(l / top, 1), for losses without a start: iterations, seconds, an error rate.
 
-    What the bound says of the mean counts everything beyond `top`, and every run that failed, as `top`.
+    The bound on the mean counts everything beyond `top`, and every failed run, as `top`.
 
     >>> Ranged(200, noun="number of iterations", unit="iterations").scale
     200.0

@@ -21,7 +21,7 @@ class Rate(AbstractScore):
     """z = min(l / l0, 1)^(1 / K): the mean contraction factor per step of a run of K steps, with the safeguard.
 
     A bound U on its mean says that the geometric mean of the ratio over instances is at most U^K (Jensen); it says
-    nothing about the mean ratio. `learn` knows the number of steps; for a table of one's own it is given.
+    nothing about the mean ratio. `learn` knows the number of steps; for your own table, pass it.
 
     >>> round(Rate(50).of_run(1e-5, 1.0), 4)
     0.7943

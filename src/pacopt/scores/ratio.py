@@ -15,7 +15,7 @@ from pacopt.support.rounding import up
 
 @dataclass(frozen=True, slots=True)
 class Ratio(AbstractScore):
-    """z = min(l / l0, 1): the relative loss of the algorithm that returns the start unless it ended at or below it."""
+    """z = min(l / l0, 1): the relative loss, falling back to the start if the loss did not decrease."""
 
     quantity: str = "loss"
 

@@ -17,7 +17,7 @@ from pacopt.support.numbers import is_whole
 class Array(AbstractSpace):
     """An array of real numbers whose shape is fixed at construction: a schedule, a matrix, a preconditioner.
 
-    Good entries are looked for between low and high; values outside are allowed.
+    Good entries are searched for between low and high; values outside are allowed.
 
     >>> Array((50,), 1e-4, 1.0, log=True).dimension
     50
@@ -58,7 +58,7 @@ class Array(AbstractSpace):
         return Interval(self.low, self.high, self.log).at(position).reshape(len(position), *self.shape)
 
     def position(self, value: Any) -> np.ndarray:
-        """Where each entry stands."""
+        """The position of each entry."""
         inner = Interval(self.low, self.high, self.log)
         return np.array([inner.position(entry) for entry in np.ravel(value)])
 
@@ -83,10 +83,10 @@ class Array(AbstractSpace):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """A pytree of arrays with the structure and the shapes of `like`: the weights of a network, say.
+    """A pytree of arrays with the structure and the shapes of `like`, such as the weights of a network.
 
-    The algorithm sees the pytree. A table of candidates holds each of its arrays by a name of its own
-    (`weights.hidden.0`), with a leading axis. Entries are looked for between low and high.
+    The algorithm sees the pytree. A table of candidates holds each of its arrays under its own name
+    (`weights.hidden.0`), with a leading axis. Entries are searched for between low and high.
     """
 
     like: Any

@@ -11,13 +11,13 @@ from pacopt.support.numbers import is_real
 
 
 class AbstractSpace(ABC):
-    """The values of one hyperparameter, as places in the unit cube of `dimension` coordinates, where a search moves.
+    """The values of one hyperparameter, as positions in the unit cube of `dimension` coordinates, where a search moves.
 
-    `shape` is that of one value: () for a number, a text or a boolean. A value of a `static` space is known while an
-    algorithm is traced, so it may decide with `if`; a table is compiled once for each of them.
+    `shape` is that of one value: () for a number, a string or a boolean. A value of a `static` space is known while an
+    algorithm is traced, so the algorithm may branch with `if`; a table is compiled once for each value.
     """
 
-    #: Under which it is stored.
+    #: Its stored name.
     kind: ClassVar[str]
     static: ClassVar[bool] = False
 
@@ -28,7 +28,7 @@ class AbstractSpace(ABC):
 
     @property
     def dimension(self) -> int:
-        """How many coordinates a value has."""
+        """The number of coordinates of a value."""
         return prod(self.shape)
 
     @abstractmethod
@@ -37,7 +37,7 @@ class AbstractSpace(ABC):
 
     @abstractmethod
     def position(self, value: Any) -> Any:
-        """Where a value stands: 0 at the low end, 1 at the high end, beyond if it lies outside."""
+        """The position of a value: 0 at the low end, 1 at the high end, beyond if it lies outside."""
 
     @abstractmethod
     def holds(self, values: np.ndarray) -> bool:
@@ -46,12 +46,12 @@ class AbstractSpace(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """Where its values are, as it stands behind a name."""
+        """A description of its values, to follow a name."""
 
     @property
     @abstractmethod
     def example(self) -> str:
-        """How one like it is written."""
+        """How to write one like it."""
 
     @abstractmethod
     def to_json(self) -> Any:

@@ -13,9 +13,9 @@ from pacopt.support.numbers import is_real
 
 @dataclass(frozen=True, slots=True, init=False)
 class Choice(AbstractSpace):
-    """One of some values without an order: texts, booleans or numbers.
+    """One of several values without an order: strings, booleans or numbers.
 
-    An algorithm sees the value itself while it is traced, and may decide with `if`.
+    An algorithm sees the value itself while it is traced, and may branch with `if`.
 
     >>> Choice("polyak", "nesterov").at(np.array([0.2, 0.7]))
     array(['polyak', 'nesterov'], dtype='<U8')

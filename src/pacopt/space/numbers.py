@@ -12,9 +12,9 @@ from pacopt.space.base import AbstractSpace, check_ends
 
 @dataclass(frozen=True, slots=True)
 class Interval(AbstractSpace):
-    """Real numbers; it says where good ones are looked for, and values outside are allowed.
+    """Real numbers. A search looks for good ones between low and high; values outside are allowed.
 
-    `log` says that decades count alike, as for step sizes.
+    `log` searches on a log scale, as for step sizes.
     """
 
     low: float
@@ -43,7 +43,7 @@ class Interval(AbstractSpace):
         return clipped
 
     def position(self, value: float) -> float:
-        """Where a value stands: 0 at low, 1 at high, in the scale of the interval; beyond if it lies outside.
+        """The position of a value: 0 at low, 1 at high, in the scale of the interval; beyond if it lies outside.
 
         >>> Interval(1e-4, 1.0, log=True).position(1e-2)
         0.5

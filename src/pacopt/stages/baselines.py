@@ -27,12 +27,12 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Hyperparameters to be compared with, of the algorithm that is learned or of another one.
+    """Hyperparameters to compare with, of the learned algorithm or of another one.
 
-    Without `hyper` they are what the textbook recommends for the curvature of the prior split. `hyper` may also be what
-    was learned before, on other instances. Another `algorithm` may have its own number of `steps`; one without
-    hyperparameters needs none. An `engine` is any solver at all, a `BlackBox` say, with its defaults unless `hyper` are
-    given: its losses are those of the problem that is learned, less its minimum where that is known.
+    Without `hyper` they are the textbook settings for the curvature of the prior split. `hyper` may also be an
+    earlier result, learned on other instances. Another `algorithm` may have its own number of `steps`; one without
+    hyperparameters needs none. An `engine` is any solver at all, such as a `BlackBox`, with its defaults unless `hyper`
+    is given: its losses are those of the learned problem, less its minimum if that is known.
 
     >>> from pacopt import LBFGS, Nesterov
     >>> textbook, other = Baseline(), Baseline(algorithm=Nesterov(), steps=25)

@@ -30,11 +30,11 @@ def check_bound(
     posterior: bool = True,
     laws: Sequence[SmallLaw] = LAWS,
 ) -> None:
-    """Raise unless what a bound says is false with at most the probability that it says, exactly, on small laws.
+    """Raise unless a bound is false with at most its stated probability, exactly, on small laws.
 
-    `truth(atoms, weights)` is what the bound speaks of, for every candidate of a law: `atoms` is a table with one
-    column for each atom. All candidates count at once, and, unless `posterior` is false, what is said of the mean over
-    the prior and of one candidate.
+    `truth(atoms, weights)` is the quantity that the bound is about, for every candidate of a law: `atoms` is a table
+    with one column for each atom. All candidates count at once and, unless `posterior` is false, so do the statements
+    about the mean over the prior and about one candidate.
 
     >>> from pacopt.bounds import ClopperPearson
     >>> check_bound(ClopperPearson(), lambda atoms, weights: atoms.succeeded() @ weights, at_least=True)

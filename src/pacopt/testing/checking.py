@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 class CheckError(AssertionError):
-    """Something that pacopt relies on does not hold for what was checked."""
+    """Something that pacopt relies on does not hold for the checked object."""
 
 
 def need(holds: object, text: str) -> None:

@@ -18,9 +18,9 @@ from pacopt.testing.checking import need, told
 
 
 def check_claim(claim: AbstractClaim, truth: Truth | None = None, *, posterior: bool = True) -> None:
-    """Raise unless a claim goes through a certificate like pacopt's own, and its bound keeps what it promises.
+    """Raise unless a claim works in a certificate like pacopt's own, and its bound holds.
 
-    With `truth`, what it speaks of is compared with its bound on small laws (`check_bound`).
+    With `truth`, the quantity that it is about is compared with its bound on small laws (`check_bound`).
     """
     name = type(claim).__name__
     rng = np.random.default_rng(0)

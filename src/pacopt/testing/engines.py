@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 
 def check_engine(engine: AbstractEngine, instances: Instances) -> None:
-    """Raise unless an engine makes tables as `learn`, races, stores and verification rely on.
+    """Raise unless an engine makes tables on which `learn`, races, stores and verification can rely.
 
     >>> from pacopt import AbstractCellEngine, Interval, Run
     >>> class Halving(AbstractCellEngine):

@@ -28,7 +28,7 @@ class SmallLaw:
 
     @property
     def atoms(self) -> LossTable:
-        """One column for each atom: what a mean over the law is taken of."""
+        """One column for each atom, to take means over the law."""
         return LossTable(self.losses, self.start, self.measure.support)
 
     def tables(self, n: int) -> Iterator[tuple[float, LossTable]]:
@@ -41,7 +41,7 @@ class SmallLaw:
             yield probability, LossTable(self.losses[:, atoms], self.start[atoms], self.measure.support)
 
     def probability(self, n: int, event: Callable[[LossTable], bool]) -> float:
-        """The exact probability of an event that is decided by a table of n instances."""
+        """The exact probability of an event decided by a table of n instances."""
         return sum(probability for probability, table in self.tables(n) if event(table))
 
 

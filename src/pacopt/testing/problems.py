@@ -14,7 +14,7 @@ from pacopt.testing.checking import need, told
 
 
 def check_problem(problem: AbstractProblem, instances: Instances) -> None:
-    """Raise unless start, loss, gradient, and minimum or proximal map where there are any, are what tables need.
+    """Raise unless start, loss, gradient, and minimum or proximal map if there are any, are what tables need.
 
     >>> from pacopt import VaryingCurvature
     >>> law = VaryingCurvature.draw(seed=0)

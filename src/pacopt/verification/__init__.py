@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 class Verification:
     """What was checked, and everything that is wrong.
 
-    What this can show: that the files are as they were saved, that every number of the certificate follows from the
-    table, that the words say these numbers, that the report has its seal and holds the statement word for word, and,
-    with `rerun`, that cells of the table follow from instances and code.
-    What it cannot show: who made the run (hashes and seals are not signed: whoever rewrites all that belongs together
-    is not noticed, in a report not even if its charts are others), that the instances were independent draws, that the
+    It can show that the files are as they were saved, that every number of the certificate follows from the
+    table, that the statement contains these numbers, that the report has its seal and holds the statement word for
+    word, and, with `rerun`, that cells of the table follow from instances and code.
+    It cannot show who made the run (hashes and seals are not signatures: a consistent rewrite goes unnoticed, and so do
+    altered charts in a resealed report), that the instances were independent draws, that the
     design was fixed before the training instances were seen, or that the losses on the test split are right (its
-    instances are not stored). `unchecked` names what could have been checked and was not.
+    instances are not stored). `unchecked` names what could have been checked but was not.
     """
 
     directory: str
@@ -72,10 +72,10 @@ def verify(
 ) -> Verification:
     """Recompute a stored certificate from its table with independent code, on NumPy and SciPy alone.
 
-    With `rerun`, so many random cells of the table are drawn. Their candidates are run again on all of their instances,
-    and the deployed one on all training instances; everything that comes out is compared. That needs JAX, the stored
-    instances and the user's code: imported already, or given here (a success predicate has to be given to be checked).
-    `instances` are those that were not stored, objects say, among others if you like.
+    With `rerun`, this many random cells of the table are drawn. Their candidates are run again on all of their
+    instances, and the deployed one on all training instances; all results are compared. That needs JAX, the stored
+    instances and the user's code: already imported, or passed here (a success predicate must be passed to be checked).
+    `instances` are those that were not stored, such as objects; it may contain others.
     """
     _check(rerun, seed)
     root = checked_path(directory)

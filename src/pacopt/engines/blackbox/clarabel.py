@@ -37,13 +37,13 @@ def clarabel(
 
     `problem(instance)` returns P, q, A, b and the cones, in this order or by name; without it P, q, A, b are fields of
     the instance. P, which is symmetric, may be left out. `cones`, a list of Clarabel's own, are for problems that come
-    without them. `space` are the settings that are searched, `settings` those that are fixed; whatever is in neither is
-    as Clarabel has it. A gain is claimed over Clarabel's own values of what is searched, unless you give `defaults`.
+    without them. `space` holds the settings to search, `settings` those that are fixed; all others keep Clarabel's
+    defaults. A gain is claimed over these for the searched settings, unless you pass `defaults`.
     `workers`, `limit` and the like are those of a `BlackBox`.
 
     Its loss is the larger of the primal and the dual residual, which Clarabel takes relative to the data, and a run is
-    solved if Clarabel says "Solved"; "AlmostSolved" is not. It uses one thread, so that sums are always added in the
-    same order. Few iterations are needed whatever the settings, so there is less to gain than with OSQP or SCS.
+    solved if Clarabel says "Solved"; "AlmostSolved" does not count. It uses one thread, so that sums are always added
+    in the same order. It needs few iterations whatever the settings, so there is less to gain than with OSQP or SCS.
 
     >>> from clarabel import NonnegativeConeT
     >>> solver = clarabel(cones=[NonnegativeConeT(3)])

@@ -40,19 +40,19 @@ def osqp(
     defaults: Mapping[str, Any] | None = None,
     **runs: Any,
 ) -> BlackBox:
-    """A black box that solves min x'Px/2 + q'x with l <= Ax <= u by OSQP, and whose settings are learned.
+    """A black box that solves min x'Px/2 + q'x with l <= Ax <= u by OSQP, and learns its settings.
 
     `problem(instance)` returns P, q, A, l, u, in this order or by name; without it they are fields of the instance.
-    Matrices are dense or sparse; of P, which is symmetric, the upper triangle counts. `space` are the settings that are
-    searched, `settings` those that are fixed; whatever is in neither is as OSQP has it. A gain is claimed over OSQP's
-    own values of what is searched, unless you give `defaults`.
+    Matrices are dense or sparse; of P, which is symmetric, the upper triangle counts. `space` holds the settings to
+    search, `settings` those that are fixed; all others keep OSQP's defaults. A gain is claimed over OSQP's
+    defaults for the searched settings, unless you pass `defaults`.
     `workers`, `limit` and the like are those of a `BlackBox`.
 
-    A run starts afresh, without a warm start. Its loss is the larger of the primal and the dual residual, and it is
-    solved if OSQP says "solved"; "solved inaccurate" is not. Rho is adapted every so many iterations, and never by
-    measured time (`adaptive_rho=2`), which would make each run different. Each change of rho is a factorization, which
-    no count of iterations shows: changes every few iterations are searched only if your space says so. Linear systems
-    are solved by what comes with OSQP: MKL and CUDA, if they are there, need not round alike from run to run.
+    Every run is a cold start. Its loss is the larger of the primal and the dual residual, and it is
+    solved if OSQP says "solved"; "solved inaccurate" does not count. Rho is adapted at fixed numbers of iterations,
+    never by measured time (`adaptive_rho=2`), which would make each run different. Each change of rho costs a
+    factorization, which does not show in the iteration count: frequent changes are searched only if your space says
+    so. Linear systems are solved by OSQP's built-in solver: MKL and CUDA, if present, may round differently each time.
 
     >>> solver = osqp(settings={"eps_abs": 1e-6, "eps_rel": 0.0})
     >>> square = {"P": np.eye(2), "q": np.zeros(2), "A": np.ones((1, 2)), "l": np.ones(1), "u": np.ones(1)}

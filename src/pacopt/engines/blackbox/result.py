@@ -12,11 +12,11 @@ from pacopt.support.numbers import is_real
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """How a run of a solver ended; whatever is not known is left out.
+    """How a run of a solver ended; leave out what you do not know.
 
     `loss` is the final loss (an objective, a residual, a validation error), `start_loss` that at the start, `success`
-    the solver's own flag. `curve` are losses after 0, 1, 2, ... iterations. `x` is handed back by `solve`, and `start`
-    in its place where the run ended above its start loss.
+    the solver's own flag. `curve` holds the losses after 0, 1, 2, ... iterations. `solve` returns `x`, or `start`
+    if the run ended above its start loss.
     """
 
     loss: float | None = None
@@ -30,7 +30,7 @@ class Result:
 
     @property
     def solved(self) -> bool:
-        """What the solver says; if it says nothing, whether its loss is a number."""
+        """The solver's verdict; without one, whether its loss is a number."""
         if self.success is not None:
             return bool(self.success)
         return self.loss is None or bool(np.isfinite(self.loss))

@@ -22,10 +22,10 @@ def scipy_minimize(
     defaults: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> BlackBox:
-    """A black box that calls `scipy.optimize.minimize`; the space is one of options of the method.
+    """A black box that calls `scipy.optimize.minimize`; the space holds options of the method.
 
-    The loss is not negative; `method` is one of SciPy's, and may be learned too, as a choice of that name. `defaults`
-    are the options that you would use otherwise. Settings of the black box, `workers` say, come last.
+    The loss must not be negative; `method` is one of SciPy's, and may be learned too, as a choice of that name.
+    `defaults` are the options that you would use otherwise. Settings of the black box, such as `workers`, come last.
 
     >>> from pacopt import Instances, Whole
     >>> solver = scipy_minimize(

@@ -63,18 +63,18 @@ def scs(
     defaults: Mapping[str, Any] | None = None,
     **runs: Any,
 ) -> BlackBox:
-    """A black box that solves min x'Px/2 + c'x with Ax + s = b and s in a cone by SCS, and whose settings are learned.
+    """A black box that solves min x'Px/2 + c'x with Ax + s = b and s in a cone by SCS, and learns its settings.
 
     `problem(instance)` returns data and cone as SCS takes them, or P, A, b, c and the cone, in this order or by name;
     without it P, A, b, c are fields of the instance. P, which is symmetric, may be left out. A `cone`, a dictionary as
-    SCS takes it, is for problems that come without one. `space` are the settings that are searched, `settings` those
-    that are fixed; whatever is in neither is as SCS has it. A gain is claimed over SCS's own values of what is
-    searched, unless you give `defaults`.
+    SCS takes it, is for problems that come without one. `space` holds the settings to search, `settings` those
+    that are fixed; all others keep SCS's defaults. A gain is claimed over SCS's defaults for the
+    searched settings, unless you pass `defaults`.
     `workers`, `limit` and the like are those of a `BlackBox`.
 
-    A run starts afresh, without a warm start. Its loss is the larger of the primal and the dual residual, and it is
-    solved if SCS says "solved"; "solved (inaccurate)" is not. Linear systems are solved by the QDLDL that comes with
-    SCS: MKL, which it would prefer, need not round alike from run to run.
+    Every run is a cold start. Its loss is the larger of the primal and the dual residual, and it is
+    solved if SCS says "solved"; "solved (inaccurate)" does not count. Linear systems are solved by the QDLDL included
+    in SCS: MKL, which it would prefer, may round differently from run to run.
 
     >>> solver = scs(cone={"l": 3})
     >>> corner = {"A": [[-1.0, 0.0], [0.0, -1.0], [1.0, 1.0]], "b": [0.0, 0.0, 1.0], "c": [-1.0, -2.0]}

@@ -177,10 +177,10 @@ def checked_client(executor: Any) -> Any:
         from distributed import Client
     except ImportError as error:
         raise EngineError(
-            f"executor is a {type(executor).__name__}, and the package distributed is not here.",
+            f"executor is a {type(executor).__name__}, and the package distributed is not installed.",
             "An executor is a client of a Dask cluster.",
             "",
-            'pip install "pacopt[dask]"; or leave it out, and use BlackBox(..., workers=2) for a solver of your own.',
+            'pip install "pacopt[dask]"; or leave it out, and use BlackBox(..., workers=2) for your own solver.',
         ) from error
     if not isinstance(executor, Client):
         raise EngineError(

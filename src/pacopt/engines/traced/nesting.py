@@ -61,7 +61,7 @@ def nested(algorithm: AbstractAlgorithm, values: Mapping[str, Any]) -> dict[str,
 
 
 def flattened(algorithm: AbstractAlgorithm, candidates: Mapping[str, Any]) -> dict[str, Any]:
-    """Candidates in which pytrees (with a leading axis in each array) are given by the names of their arrays."""
+    """Candidates in which pytrees (with a leading axis in each array) are replaced by their named arrays."""
     flat: dict[str, Any] = {}
     for key, value in candidates.items():
         space = algorithm.hyperparameters.get(key)

@@ -25,11 +25,11 @@ FLAT = 1e-8
 
 
 def whitening(problem: AbstractProblem, split: Split, *, steps: int = 100) -> Float[np.ndarray, "n n"]:
-    """H^-1/2, H the mean Hessian over prior instances where `steps` steps of L-BFGS lead: for `Preconditioned`.
+    """H^-1/2, where H is the mean Hessian over prior instances after `steps` steps of L-BFGS: for `Preconditioned`.
 
     Each Hessian is divided by its trace, so that the units of the loss do not decide which instances count, and the
-    result is in the units of the mean trace. Of directions in which the mean is negative the absolute value is taken.
-    Of the split only `prior` is looked at, and of that at most 500 instances; a matrix of n^2 numbers is kept, and n
+    result is in the units of the mean trace. Negative eigenvalues of the mean are replaced by their absolute values.
+    Only the `prior` part of the split is used, and at most 500 instances of it; a matrix of n^2 numbers is kept, and n
     products with Hessians are made for each instance.
 
     >>> from pacopt import VaryingCurvature, split
@@ -50,7 +50,7 @@ def diagonal_scaling(problem: AbstractProblem, split: Split, *, steps: int = 100
 def layer_scaling(problem: AbstractProblem, split: Split, *, steps: int = 100) -> Float[np.ndarray, " n"]:
     """One number for each array of a point: the root of 1 / the mean of |H_ii| over its entries, H as in `whitening`.
 
-    For points that are pytrees, the layers of a network say, which differ in their scale.
+    For points that are pytrees whose parts differ in scale, such as the layers of a network.
     """
     curvatures = np.abs(np.diag(_mean_hessian(problem, split, steps)))
     first = {name: array[0] for name, array in split.prior.fields.items()}

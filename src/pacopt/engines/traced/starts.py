@@ -35,12 +35,12 @@ LEAST = 8
 def fitted_start(
     problem: AbstractProblem, split: Split, *, reads: tuple[str, ...] | str, steps: int = 100
 ) -> Float[np.ndarray, "n features"]:
-    """Weights for `WarmStart`: the ridge regression of solutions of prior instances on what is read of them.
+    """Weights for `WarmStart`: a ridge regression of the solutions of prior instances on the fields that are read.
 
     A solution is where `steps` steps of L-BFGS and up to 30 of Newton's method lead from the start, in float64; for a
     loss with several valleys, the one that they lead to. The penalty is the one with the smallest mean ratio of loss
-    above the solution on a quarter of the prior instances, which the others are fitted without. Of the split only
-    `prior` is looked at, and of that at most 2000 instances. Newton's method takes n products with the Hessian and n^3
+    above the solution on a quarter of the prior instances, which are held out from the fit. Only the `prior` part of
+    the split is used, and at most 2000 instances of it. Newton's method takes n products with the Hessian and n^3
     operations for each step.
     """
     reads = names(reads)

@@ -20,7 +20,7 @@ def published_lambdas() -> Float[np.ndarray, " grid"]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """A plug-in estimate: probabilities and moments are training frequencies and means, so nothing is promised."""
+    """A plug-in estimate: probabilities and moments are training frequencies and means, so it guarantees nothing."""
 
     value: float
     lam: float

@@ -21,11 +21,11 @@ class IterativeBox:
 
     In each round, candidates are drawn uniformly from the box and weighed by the published estimate on the first half
     of the prior split. Those that succeed on the second half with frequency `success` at least are retained, of these
-    the heaviest 75 %; the new box reaches from the smallest to the largest of them. If none is retained the box stays.
+    the heaviest 75 %; the new box reaches from the smallest to the largest of them. If none is retained, the box stays.
 
-    **Departs from the paper** where it says nothing: the part that is kept is rounded up, and a box in which nothing is
-    retained stays. A frequency on half of the prior split lets through what truly succeeds less often, and a box can
-    readmit what was filtered out; the certificate rests on neither.
+    **Departs from the paper** where it says nothing: the retained part is rounded up, and a box in which nothing is
+    retained stays. A frequency on half of the prior split lets through candidates that truly succeed less often, and a
+    box can readmit what was filtered out; the certificate depends on neither.
     """
 
     box: Mapping[str, Interval]
