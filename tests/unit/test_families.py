@@ -171,8 +171,9 @@ def test_results_are_told_to_people_and_machines(found, tmp_path):
     assert value["methods"][0]["name"] == LEARNED
     assert {"risk", "success", "quantile"} <= {each["name"] for each in value["claims"]}
     for each in value["methods"][1:]:
-        measured, low, high = each["factor"]
-        assert low <= measured <= high
+        for measured, low, high in (each["factor"], each["ratio_factor"]):
+            assert low <= measured <= high
+        assert each["ratio_factor"][0] == pytest.approx(each["mean_ratio"] / value["methods"][0]["mean_ratio"])
     assert picture(found, tmp_path / "fit.png").stat().st_size > 10_000
     assert pacopt.verify(found.place).passed
 

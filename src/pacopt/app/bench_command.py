@@ -9,7 +9,7 @@ from pacopt.app.console import Output
 from pacopt.app.options import Json, Quiet
 
 if TYPE_CHECKING:
-    from pacopt.families.contests import Contest
+    from pacopt.families.outcome import Contest
 
 bench = typer.Typer(help="Measure the benefit of learning over the solvers that people use.", no_args_is_help=True)
 

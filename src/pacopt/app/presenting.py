@@ -19,7 +19,7 @@ from pacopt.support.values import marked_hyper, named
 
 if TYPE_CHECKING:
     from pacopt.comparison import Comparison
-    from pacopt.families.contests import Contest
+    from pacopt.families.outcome import Contest
     from pacopt.learned import Learned
     from pacopt.papers.sucker_ochs_2023.reproduction import Reproduced
 

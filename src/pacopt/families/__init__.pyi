@@ -1,11 +1,11 @@
 from .base import Family as Family
 from .base import Sizes as Sizes
-from .contests import Contest as Contest
-from .contests import Method as Method
 from .contests import contest as contest
 from .control import quadcopter as quadcopter
 from .naming import NAMES as NAMES
 from .naming import family_named as family_named
+from .outcome import Contest as Contest
+from .outcome import Method as Method
 from .patches import Patches as Patches
 from .patches import deblurring as deblurring
 from .pictures import picture as picture

@@ -4,17 +4,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
-from pacopt.claims.measuring import Measured, measured_beside
+from pacopt.claims.measuring import measured_beside
 from pacopt.comparison import recorded_steps
 from pacopt.engines.base import AbstractEngine, Standard
 from pacopt.engines.traced.engine import Traced
 from pacopt.errors import FamilyError
 from pacopt.families.base import LEARNED, TUNED, Family
+from pacopt.families.outcome import Contest, Method
 from pacopt.families.tuning import Tuned, first_rows, tuned
 from pacopt.instances import Instances
 from pacopt.learned import Learned
@@ -24,11 +24,8 @@ from pacopt.scores import AbstractScore
 from pacopt.splits import Split
 from pacopt.stages.asking import checked_score, recording
 from pacopt.stages.baselines import Baseline, Opponent, opponents
-from pacopt.support.intervals import Factor, factor_interval, mean_interval
+from pacopt.support.intervals import mean_interval
 from pacopt.support.progress import StageProgress, silent
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 #: The usual solvers are compared on so many rows of the prior split, to find the best of them; curves are of as many.
 ENOUGH = 1000
@@ -36,81 +33,6 @@ ENOUGH = 1000
 GRADIENT = 3
 #: Fresh draws have a seed of their own; if more than this part of them was seen before, they are none.
 FRESH, REPEATED = 1_000_003, 0.5
-
-
-class Method(NamedTuple):
-    """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means along the way.
-
-    All are in the unit of the score. A solver that only reports its end has no `curve`. `ratio` is the mean of
-    final over initial loss, with the safeguard, whatever the score is; None if losses have no start.
-    """
-
-    name: str
-    text: str
-    mean: float
-    interval: tuple[float, float]
-    scores: Float[np.ndarray, " draw"]
-    curve: Float[np.ndarray, " step"] | None
-    ratio: float | None
-    #: Where runs ended, one by one, also where several belong to a draw.
-    ends: Float[np.ndarray, " run"]
-
-
-@dataclass(frozen=True, eq=False)
-class Contest:
-    """What was learned for a family, the certified claims, and how all solvers do on fresh instances.
-
-    `best` is the usual solver that did best on the prior split; the certified gain is over it. `checks` compare the
-    claims with the fresh instances. `seconds` is the time from the data to the report. `runs` is the number of
-    runs that learning took, where a gradient counts as three, and `study` is what Optuna did with as many. `at` are
-    the steps at which the curves of the methods are known.
-    """
-
-    family: Family
-    learned: Learned
-    best: str
-    methods: tuple[Method, ...]
-    checks: tuple[Measured, ...]
-    at: tuple[int, ...]
-    runs: int
-    study: Tuned
-    seconds: float
-    place: Path | None
-
-    def __getitem__(self, name: str) -> Method:
-        """The solver of this name."""
-        return next(each for each in self.methods if each.name == name)
-
-    @property
-    def fresh(self) -> int:
-        """The number of fresh draws."""
-        return len(self.methods[0].scores)
-
-    @property
-    def score(self) -> AbstractScore:
-        """What is averaged."""
-        return self.learned.certificate.design.score
-
-    def factor(self, over: str) -> Factor:
-        """How many times smaller the learned mean is than another one, with its 95 % interval."""
-        scale = self.score.scale
-        return factor_interval(self[LEARNED].scores / scale, self[over].scores / scale)
-
-    @property
-    def violations(self) -> tuple[Measured, ...]:
-        """The claims that the fresh instances contradict."""
-        return tuple(check for check in self.checks if not check.holds)
-
-    def _repr_html_(self) -> str:
-        from pacopt.families.views import contest_html
-
-        return contest_html(self)
-
-    def to_dataframe(self) -> "DataFrame":
-        """One row for each solver, in pandas: its mean on the fresh instances, and factors to the learned one."""
-        from pacopt.families.views import contest_frame
-
-        return contest_frame(self)
 
 
 def contest(
@@ -291,7 +213,7 @@ def _method(name: str, text: str, table: LossTable, score: AbstractScore, curve:
     alone = _alone(table, name)
     z, scale = score.of(alone)[0], score.scale
     low, high = mean_interval(z)
-    ratio = None if alone.start is None else float(alone.safeguarded().mean())
+    ratios = None if alone.start is None else alone.safeguarded()[0]
     return Method(
-        name, text, scale * float(z.mean()), (scale * low, scale * high), scale * z, curve, ratio, alone.losses[0]
+        name, text, scale * float(z.mean()), (scale * low, scale * high), scale * z, curve, ratios, alone.losses[0]
     )

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 
 from pacopt.families.base import LEARNED, TUNED
-from pacopt.families.contests import Contest
+from pacopt.families.outcome import Contest
 from pacopt.report.figures import Axis, drawing
 from pacopt.scores import Digits
 from pacopt.support.rounding import up

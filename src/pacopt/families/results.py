@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pacopt.families.base import LEARNED, TUNED
-from pacopt.families.contests import Contest
+from pacopt.families.outcome import Contest
 from pacopt.support.rounding import down, percent
 
 #: The headings of the columns that were measured, and of those that are certified.
@@ -83,7 +83,7 @@ def document(found: Contest) -> dict[str, Any]:
         "methods": [
             {"name": each.name, "text": each.text, "mean": each.mean, "interval": list(each.interval)}
             | {"mean_ratio": each.ratio}
-            | ({} if each.name == LEARNED else {"factor": list(found.factor(each.name).ends)})
+            | ({} if each.name == LEARNED else _factors(found, each.name))
             for each in found.methods
         ],
         "claims": [
@@ -98,6 +98,12 @@ def document(found: Contest) -> dict[str, Any]:
         "verdict": verdict(found),
         "note": found.family.note,
     }
+
+
+def _factors(found: Contest, over: str) -> dict[str, Any]:
+    """How many times smaller the learned means are, of scores and of ratios: as measured, and 95 % intervals."""
+    ratio = found.ratio_factor(over)
+    return {"factor": list(found.factor(over).ends), "ratio_factor": None if ratio is None else list(ratio.ends)}
 
 
 def markdown(found: Sequence[Contest]) -> str:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pacopt.families.base import LEARNED
-from pacopt.families.contests import Contest
+from pacopt.families.outcome import Contest
 from pacopt.families.results import document, verdict
 from pacopt.support import html
 from pacopt.support.frames import data_frame, real

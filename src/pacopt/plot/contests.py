@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pacopt.families.contests import Contest
+    from pacopt.families.outcome import Contest
     from pacopt.plot.dressing import AltairChart
 
 

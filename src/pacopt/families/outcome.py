@@ -1,0 +1,103 @@
+"""The outcome of a contest: how all solvers do on fresh instances, beside what is certified."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from pacopt.claims.measuring import Measured
+from pacopt.families.base import LEARNED, Family
+from pacopt.families.tuning import Tuned
+from pacopt.learned import Learned
+from pacopt.scores import AbstractScore
+from pacopt.support.intervals import Factor, factor_interval
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Method(NamedTuple):
+    """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means along the way.
+
+    All are in the unit of the score. A solver that only reports its end has no `curve`. `ratios` are final
+    over initial losses, with the safeguard, whatever the score is; None if losses have no start.
+    """
+
+    name: str
+    text: str
+    mean: float
+    interval: tuple[float, float]
+    scores: Float[np.ndarray, " draw"]
+    curve: Float[np.ndarray, " step"] | None
+    ratios: Float[np.ndarray, " draw"] | None
+    #: Where runs ended, one by one, also where several belong to a draw.
+    ends: Float[np.ndarray, " run"]
+
+    @property
+    def ratio(self) -> float | None:
+        """The mean of the ratios."""
+        return None if self.ratios is None else float(self.ratios.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What was learned for a family, the certified claims, and how all solvers do on fresh instances.
+
+    `best` is the usual solver that did best on the prior split; the certified gain is over it. `checks` compare the
+    claims with the fresh instances. `seconds` is the time from the data to the report. `runs` is the number of
+    runs that learning took, where a gradient counts as three, and `study` is what Optuna did with as many. `at` are
+    the steps at which the curves of the methods are known.
+    """
+
+    family: Family
+    learned: Learned
+    best: str
+    methods: tuple[Method, ...]
+    checks: tuple[Measured, ...]
+    at: tuple[int, ...]
+    runs: int
+    study: Tuned
+    seconds: float
+    place: Path | None
+
+    def __getitem__(self, name: str) -> Method:
+        """The solver of this name."""
+        return next(each for each in self.methods if each.name == name)
+
+    @property
+    def fresh(self) -> int:
+        """The number of fresh draws."""
+        return len(self.methods[0].scores)
+
+    @property
+    def score(self) -> AbstractScore:
+        """What is averaged."""
+        return self.learned.certificate.design.score
+
+    def factor(self, over: str) -> Factor:
+        """How many times smaller the learned mean is than another one, with its 95 % interval."""
+        scale = self.score.scale
+        return factor_interval(self[LEARNED].scores / scale, self[over].scores / scale)
+
+    def ratio_factor(self, over: str) -> Factor | None:
+        """How many times smaller the mean ratio is than that of another solver, with its 95 % interval."""
+        ours, theirs = self[LEARNED].ratios, self[over].ratios
+        return None if ours is None or theirs is None else factor_interval(ours, theirs)
+
+    @property
+    def violations(self) -> tuple[Measured, ...]:
+        """The claims that the fresh instances contradict."""
+        return tuple(check for check in self.checks if not check.holds)
+
+    def _repr_html_(self) -> str:
+        from pacopt.families.views import contest_html
+
+        return contest_html(self)
+
+    def to_dataframe(self) -> "DataFrame":
+        """One row for each solver, in pandas: its mean on the fresh instances, and factors to the learned one."""
+        from pacopt.families.views import contest_frame
+
+        return contest_frame(self)
