@@ -108,6 +108,23 @@ def test_scipys_solver_on_a_problem_in_jax_is_scipys_solver():
         assert ScipysLBFGSB(Lifted(), steps)({}, instance) - 1000.0 == pytest.approx(wanted, abs=1e-8)
 
 
+def test_rounding_below_a_stated_minimum_counts_as_zero_and_more_does_not():
+    """SciPy's solver reaches the minimum of this loss, up to rounding."""
+
+    class Above(Fit, pacopt.AbstractKnownMinimum):
+        by: float
+
+        def minimum(self, instance):
+            A, b = instance["A"], instance["b"]
+            x, *_ = jnp.linalg.lstsq(A, b)
+            return jnp.sum((A @ x - b) ** 2) + self.by
+
+    instance = sample(1, seed=5)[0]
+    assert 0.0 <= ScipysLBFGSB(Above(0.0), 60)({}, instance) < 1e-12
+    assert ScipysLBFGSB(Above(1e-13), 60)({}, instance) == 0.0
+    assert ScipysLBFGSB(Above(1e-3), 60)({}, instance) == pytest.approx(-1e-3)
+
+
 def test_the_usual_solvers_are_those_for_the_kind_of_problem():
     smooth = Family("fit", Fit(), sample, pacopt.HeavyBall(), 8)
     assert smooth.textbook == "gradient descent"
@@ -167,6 +184,7 @@ def test_results_are_told_to_people_and_machines(found, tmp_path):
     page = markdown([found])
     assert page.count("|\n") == 3
     assert verdict(found) in page
+    assert all(remark in page for remark in found.learned.remarks)
     value = json.loads(json.dumps(document(found)))
     assert value["methods"][0]["name"] == LEARNED
     assert {"risk", "success", "quantile"} <= {each["name"] for each in value["claims"]}

@@ -123,6 +123,16 @@ class Deceiving(pacopt.AbstractProblem):
         return instance["b"][0] ** 2 * jnp.sum(jax.lax.stop_gradient(x) ** 2)
 
 
+class Sinking(pacopt.AbstractProblem):
+    """Its loss is positive at the start, and negative further down."""
+
+    def start(self, instance):
+        return jnp.ones(2)
+
+    def loss(self, x, instance):
+        return jnp.sum((x - 2.0) ** 2) - 1.0
+
+
 class Forgetful(pacopt.AbstractStochasticAlgorithm):
     hyperparameters = {"step_size": Interval(1e-6, 1e-3, log=True)}
 
@@ -211,6 +221,10 @@ MISTAKES = {
     "a gradient that is not that of the loss": (
         lambda: check_problem(Deceiving(), INSTANCES),
         "by its gradient it should",
+    ),
+    "a loss that falls below zero": (
+        lambda: check_problem(Sinking(), pacopt.Instances({"b": np.arange(3.0)})),
+        "20 steps of descent on Sinking raised TableError: The loss .* is -1",
     ),
     "a key that is ignored": (
         lambda: check_algorithm(Forgetful(), LAW.problem, INSTANCES),

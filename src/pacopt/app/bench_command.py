@@ -45,7 +45,7 @@ def families(
     """
     from pacopt.app.presenting import families_view
     from pacopt.app.workplace import check_writable, free
-    from pacopt.families.results import document, markdown, verdict
+    from pacopt.families.results import document, markdown, said, verdict
     from pacopt.runs.files import write_json
 
     output = Output(json, quiet)
@@ -66,7 +66,7 @@ def families(
             write_json(place / "families.json", {"families": [document(each) for each in found]})
             (place / "families.md").write_text(markdown(found))
             output.log(verdict(found[-1]))
-    output.say(*families_view(found), *(f"{verdict(each)}." for each in found), f"Written: {place}")
+    output.say(*families_view(found), *(text for each in found for text in said(each)), f"Written: {place}")
     output.document({"families": [document(each) for each in found], "out": str(place)})
     if any(each.violations for each in found):
         raise typer.Exit(1)

@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 from scipy.optimize import fmin_l_bfgs_b
 
+from pacopt.engines.traced.cell import ROUNDING
 from pacopt.engines.traced.precision import precision
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem
 
@@ -75,8 +76,13 @@ class ScipysLBFGSB:
                 return float(value), np.asarray(gradient)
 
             lowest = lowest_loss(evaluated, start, self.steps, memory=self.memory)
-            known = isinstance(self.problem, AbstractKnownMinimum)
-            return lowest - float(self.problem.minimum(row)) if known else lowest  # type: ignore[attr-defined]
+            if not isinstance(self.problem, AbstractKnownMinimum):
+                return lowest
+            first, _ = evaluated(start)
+            minimum = float(self.problem.minimum(row))
+            slack = ROUNDING * max(abs(first), first - minimum)
+            # As in a table: what rounding can do counts as zero, and a loss further below the minimum is an error.
+            return 0.0 if 0.0 < minimum - lowest <= slack else lowest - minimum
 
 
 @eqx.filter_jit

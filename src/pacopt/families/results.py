@@ -9,7 +9,7 @@ from pacopt.support.rounding import down, percent
 
 #: The headings of the columns that were measured, and of those that are certified.
 MEASURED = ("family", "steps", "textbook", "best usual solver", "Optuna", "learned")
-CERTIFIED = ("certified", "gain", "better on", "success", "time")
+CERTIFIED = ("certified", "gain", "better on", "success", "data to report")
 #: A smaller part of the instances is not worth a number.
 WORTH = 0.01
 
@@ -68,6 +68,12 @@ def verdict(found: Contest) -> str:
     return f"{found.family.name}: {text}; {held} {found.fresh:,} fresh draws"
 
 
+def said(found: Contest) -> list[str]:
+    """Sentences about a contest: whether learning helps, what to know about the family, warnings."""
+    note, warnings = found.family.note.rstrip("."), [f"Note: {remark}." for remark in found.learned.remarks]
+    return [f"{verdict(found)}.", *([f"{note}."] if note else []), *warnings]
+
+
 def document(found: Contest) -> dict[str, Any]:
     """A contest as a JSON value: all numbers, with intervals and factors."""
     certificate = found.learned.certificate
@@ -97,6 +103,7 @@ def document(found: Contest) -> dict[str, Any]:
         "run": None if found.place is None else str(found.place),
         "verdict": verdict(found),
         "note": found.family.note,
+        "remarks": list(found.learned.remarks),
     }
 
 
@@ -111,4 +118,4 @@ def markdown(found: Sequence[Contest]) -> str:
     headings = (*MEASURED, *CERTIFIED)
     rows = [headings, tuple("---" for _ in headings), *(tuple(line(each)) for each in found)]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"{table}\n\n" + "\n".join(f"- {verdict(each)}. {each.family.note}".rstrip() for each in found) + "\n"
+    return f"{table}\n\n" + "\n".join(f"- {' '.join(said(each))}" for each in found) + "\n"

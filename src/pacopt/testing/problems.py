@@ -6,15 +6,20 @@ import jax
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from pacopt.algorithms import GradientDescent
+from pacopt.algorithms import BarzilaiBorwein, GradientDescent, ProximalBarzilaiBorwein
 from pacopt.engines.traced.engine import Traced
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem, AbstractProximable, Objective
 from pacopt.testing.checking import need, told
 
+#: So many steps show a loss that falls below zero, or below the minimum that is stated.
+DESCENT = 20
+
 
 def check_problem(problem: AbstractProblem, instances: Instances) -> None:
     """Raise unless start, loss, gradient, and minimum or proximal map if there are any, are what tables need.
+
+    A short descent shows whether the loss falls below zero, or below the minimum.
 
     >>> from pacopt import VaryingCurvature
     >>> law = VaryingCurvature.draw(seed=0)
@@ -25,6 +30,9 @@ def check_problem(problem: AbstractProblem, instances: Instances) -> None:
     with told(f"a table of {name}"), jax.enable_x64(True):
         table = Traced(problem, GradientDescent(), 2).table({"step_size": np.array([0.0, 1e-9])}, few)
     need(np.array_equal(table.losses[0], table.starts), f"{name}: a run that does not move does not end at its start")
+    descent = ProximalBarzilaiBorwein() if isinstance(problem, AbstractProximable) else BarzilaiBorwein()
+    with told(f"{DESCENT} steps of descent on {name}"), jax.enable_x64(True):
+        Traced(problem, descent, DESCENT).table({}, few)
     with jax.enable_x64(True):
         for row in few:
             _check_row(problem, name, {field: jax.numpy.asarray(array) for field, array in row.items()})
