@@ -107,7 +107,19 @@ class Axis:
         decades = 10.0 ** np.arange(np.floor(first), np.ceil(last) + 1)
         values = np.outer(decades, (1, 2, 5)).ravel() if last - first < FEW_DECADES else decades[::-1][::every]
         shown = [drawn(value) for value in values[self.holds(values)].tolist()]
-        return alt.Axis(title=title, labelExpr=LABEL, values=shown, grid=grid, labelOverlap="greedy")
+        return alt.Axis(title=title, labelExpr=LABEL, values=shown, grid=grid, labelOverlap="greedy", labelSeparation=6)
+
+    def parts(self, values: np.ndarray) -> np.ndarray:
+        """Where values lie on it, from 0 to 1."""
+        low, high, at = (np.log10(np.maximum(each, TINY)) if self.log else each for each in (self.low, self.high, values))
+        found: np.ndarray = (at - low) / (high - low)
+        return found
+
+    def at(self, part: float) -> float:
+        """The value at a part of it."""
+        if self.log:
+            return float(10.0 ** (np.log10(self.low) + part * (np.log10(self.high) - np.log10(self.low))))
+        return self.low + part * (self.high - self.low)
 
     def holds(self, values: np.ndarray) -> np.ndarray:
         """Which of the values are on it."""
@@ -132,7 +144,7 @@ def drawing(rows: Sequence[dict[str, Any]]) -> alt.Chart:
 
 def ticks(title: str, *, grid: bool = True) -> alt.Axis:
     """A linear axis with few ticks."""
-    return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy")
+    return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy", labelSeparation=6)
 
 
 def specification(name: str, layers: Sequence[alt.Chart], *, height: int) -> dict[str, Any]:

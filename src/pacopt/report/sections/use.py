@@ -8,8 +8,8 @@ from pacopt.report.source import Reported
 from pacopt.report.words import is_ratio, usable
 from pacopt.support.values import exact, is_mark, named
 
-#: Where the directory of the run goes; a page that was opened as a file of its run fills it in.
-PLACE = "RUN"
+#: The directory of the run, as the command that verifies it names it: no page says where somebody keeps their files.
+PLACE = "."
 
 
 @dataclass(frozen=True, slots=True)
