@@ -36,7 +36,7 @@ def estimate(value: float, digits: int = 4) -> str:
 
 def certified(claim: AbstractClaim, value: float | None, design: Design) -> str:
     """A certified number, rounded to the safe side."""
-    if value is None or not np.isfinite(value):
+    if value is None or not np.isfinite(value) or (claim.leading and not value):
         return claim.missing
     if useless(claim, value, design):
         return USELESS

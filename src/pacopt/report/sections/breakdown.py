@@ -21,9 +21,9 @@ def breakdown_figure(source: Reported) -> Figure | None:
     names = ("measured on the training instances", "for the confidence", f"for the choice among {len(c.design.prior)}")
     texts = [estimate(value) for value in values]  # as the statement says them
     total = claim.shown(deployed[claim.name])
-    share = [100 * value / deployed[claim.name] for value in values]
+    first, second = (round(100 * value / sum(values)) for value in values[:2])
     heading = (
-        f"{share[0]:.0f} % of the bound was measured, {share[1]:.0f} % pays for the confidence, {share[2]:.0f} % "
+        f"{first} % of the bound was measured, {second} % pays for the confidence, {100 - first - second} % "
         "for the choice"
     )
     equation = f"{texts[0]} {names[0]} + {texts[1]} {names[1]} + {texts[2]} {names[2]} is {total}, rounded up"

@@ -52,7 +52,7 @@ def curves_figure(source: Reported) -> Figure | None:
     below = [each for each in shown if (curves.mean[names.index(each)] <= _floor(curves)).any()]
     if below:
         left = [f"{called(each)} to {estimate(float(curves.mean[names.index(each), -1]))}" for each in below]
-        caption += f" Below the chart: the mean falls with {', '.join(left)}."
+        caption += f" Lines that leave the chart go on falling: {', '.join(left)}."
     described = "; ".join(f"{called(name)} {interval}" for name, interval in ends.items())
     charts: tuple[Chart, ...] = ()
     if (curves.mean > 0).any():

@@ -77,12 +77,13 @@ def rivals_figure(source: Reported) -> Figure | None:
         for place, name in enumerate(names)
     )
     relative = ", with the safeguard" if comparison.relative else ""
-    cut = any((scores[name] < _axis(scores["learned"], scores[name]).low).any() for name in names)
+    ours = scores["learned"]
+    cut = any((np.minimum(ours, scores[name]) < _axis(ours, scores[name]).low).any() for name in names)
     caption = (
         f"Each mark is one of the {comparison.instances} test {comparison.noun}: "
         f"{'final loss relative to the start' if comparison.relative else comparison.averaged}{relative}. Below the "
         "diagonal the learned one is better. Numbers are indices of the worst."
-        + (" Marks at the left edge lie beyond it." if cut else "")
+        + (" Marks at an edge lie beyond it." if cut else "")
         + (f" {len(names)} of {len(every)} baselines are drawn; the last table lists all." if names != every else "")
     )
     numbers = _factors(comparison, every, scores, usual)

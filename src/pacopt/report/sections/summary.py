@@ -219,8 +219,8 @@ def _floor(c: Certificate) -> str:
     if measured >= floor:
         return ""
     text = (
-        f"Measured on the training instances was less, {estimate(measured)}{_unit(c)}: {c.instances} instances cannot "
-        f"certify a mean below about {floor:.2g}."
+        f"The mean on the training instances was smaller, {estimate(measured)}{_unit(c)}, but {c.instances} instances "
+        f"cannot certify one below about {floor:.2g}."
     )
     for other in c.design.claims:
         if other.in_scores(c.design) and other is not claim and c.deployed.values[other.name] is not None:

@@ -35,6 +35,7 @@ def use_of(source: Reported) -> Use | None:
     lines = [
         "import pacopt",
         *_imports(source),
+        *(["# solver: the BlackBox that this was learned with"] if _engine(source) else []),
         "",
         f'learned = pacopt.Learned.load("{PLACE}"{_engine(source)})',
         f"solution = learned.solve(instance)  # {told}",
