@@ -270,15 +270,21 @@ def test_what_is_certified_over_the_strongest_baseline_leads_and_the_others_stay
     assert least == values["gain_strong"]
     shown = Gain().shown
     assert f"Its mean final-to-initial loss ratio is at least {shown(least)} times smaller than that of strong" in words
-    assert f"≥ {shown(values['gain_middling'])} times over middling; ≥ {shown(values['gain'])} times over weak." in words
+    assert (
+        f"≥ {shown(values['gain_middling'])} times over middling; ≥ {shown(values['gain'])} times over weak." in words
+    )
     assert "None shown" not in words
-    assert [row[0] for row in rows_of(text, "held")[1:4]] == [f"gain over {name}" for name in ("strong", "middling", "weak")]
+    assert [row[0] for row in rows_of(text, "held")[1:4]] == [
+        f"gain over {name}" for name in ("strong", "middling", "weak")
+    ]
     assert [row[0] for row in rows_of(text, "rivals")[7:]] == ["strong", "middling", "weak", "textbook"]
     assert "times lower mean ratio than that of strong" in words
 
 
 def test_a_baseline_over_which_no_gain_is_shown_is_not_hidden():
-    words = first_screen(report_html(source := against_several({"weak": 9.0, "better": 0.5, "best": 0.1, "strong": 2.0})))
+    words = first_screen(
+        report_html(source := against_several({"weak": 9.0, "better": 0.5, "best": 0.1, "strong": 2.0}))
+    )
     assert "gain over strong ≥ " in words, "the least that is certified"
     assert "No gain over better or best could be shown with these instances." in words
     assert "None shown over better or best." in words
@@ -314,7 +320,8 @@ def test_a_method_that_ends_far_below_the_others_leaves_them_their_room():
     text = reports.page("a rule with arrays")
     curves = reports.learned("a rule with arrays").curves
     assert curves.mean.min() < 1e-20
-    low = min(layer["encoding"]["y"]["scale"]["domain"][0] for layer in specs(text)["curves"]["layer"] if "y" in layer["encoding"])
+    places = [layer["encoding"]["y"] for layer in specs(text)["curves"]["layer"] if "y" in layer["encoding"]]
+    low = min(place["scale"]["domain"][0] for place in places)
     assert low > 1e-6 * curves.mean[0].min()
     assert "Lines that leave the chart go on falling: conjugate gradients to" in section(text, "curves")
 
@@ -369,7 +376,8 @@ def test_no_line_ends_within_a_number():
 
 def test_parts_of_a_bound_add_up_to_a_hundred():
     for case in ("two hyperparameters", "a rule with arrays", "explosions"):
-        parts = re.search(r"(\d+) % of the bound was measured, (\d+) % pays for the confidence, (\d+) %", reports.page(case))
+        words = r"(\d+) % of the bound was measured, (\d+) % pays for the confidence, (\d+) %"
+        parts = re.search(words, reports.page(case))
         assert sum(map(int, parts.groups())) == 100
 
 
@@ -381,5 +389,6 @@ def test_a_budget_that_falls_short_says_what_is_certified():
     table = LossTable(losses, np.ones(300), times={0.1: steps})
     text = report_html(pacopt.certify(table, pacopt.Design.uniform(table, claims=claims)))
     assert "It could not be shown that 90 % of instances reach 0.1 times" in first_screen(text)
-    found = re.search(r"At least (\d+\.?\d*)\s%\s+of instances reach 0.1 times their start within 8 steps", section(text, "budget"))
+    words = r"At least (\d+\.?\d*)\s%\s+of instances reach 0.1 times their start within 8 steps"
+    found = re.search(words, section(text, "budget"))
     assert 40 < float(found[1]) < 60

@@ -69,7 +69,9 @@ def finished(charts: Sequence[alt.LayerChart], heading: str, words: str) -> Alta
         padding=12,
         view=alt.ViewConfig(stroke=None),
         title=alt.TitleConfig(color=shades["ink"], subtitleColor=shades["muted"]),
-        legend=alt.LegendConfig(labelColor=shades["ink"], labelFontSize=12, labelLimit=0, labelOffset=8, rowPadding=3, columnPadding=18),
+        legend=alt.LegendConfig(
+            labelColor=shades["ink"], labelFontSize=12, labelLimit=0, labelOffset=8, rowPadding=3, columnPadding=18
+        ),
         axis=alt.AxisConfig(
             labelFontSize=12,
             labelColor=shades["muted"],

@@ -22,7 +22,7 @@ PAGE = """<div id="{place}">
 </div>"""  # noqa: E501
 
 
-Chart = TypeVar("Chart", alt.LayerChart, alt.VConcatChart)
+Chart = TypeVar("Chart", bound=alt.LayerChart | alt.VConcatChart)
 
 
 def pictured(chart: Chart) -> Chart:

@@ -111,8 +111,10 @@ class Axis:
 
     def parts(self, values: np.ndarray) -> np.ndarray:
         """Where values lie on it, from 0 to 1."""
-        low, high, at = (np.log10(np.maximum(each, TINY)) if self.log else each for each in (self.low, self.high, values))
-        found: np.ndarray = (at - low) / (high - low)
+        ends, at = np.array([self.low, self.high]), np.asarray(values, dtype=float)
+        if self.log:
+            ends, at = np.log10(ends), np.log10(np.maximum(at, TINY))
+        found: np.ndarray = (at - ends[0]) / (ends[1] - ends[0])
         return found
 
     def at(self, part: float) -> float:

@@ -37,7 +37,7 @@ def placed(marks: Float[np.ndarray, "label 2"], cloud: Float[np.ndarray, "point 
     tall = LINE * len(marks)
     tops = np.arange(1.0, max(tall, LINE), -LINE)
     options = [(align, float(top)) for align in ("left", "right") for top in tops]
-    best = min(options, key=lambda option: _cost(*option, marks[order], cloud))
+    best = min(options, key=lambda option: _cost(option[0], option[1], marks[order], cloud))
     places = _places(*best, len(marks))
     labels: list[Label] = [Label(0.0, 0.0, "left")] * len(marks)
     for (x, y), i in zip(places.tolist(), order.tolist(), strict=True):
@@ -58,7 +58,7 @@ def _cost(align: str, top: float, marks: np.ndarray, cloud: np.ndarray) -> float
     bottom = top - LINE * len(marks)
     hidden = (cloud >= [low - NEAR, bottom - NEAR]).all(axis=1) & (cloud <= [high + NEAR, top + NEAR]).all(axis=1)
     crossed = max(low, bottom) < min(high, top)
-    inner = places + [WIDTH if align == "left" else -WIDTH, 0.0]
+    inner = places + np.array([WIDTH if align == "left" else -WIDTH, 0.0])
     along = np.linspace(0, 0.9, 20)[:, None, None]
     lines = (inner + along * (marks - inner)).reshape(-1, 1, 2)
     over = (np.abs(lines - cloud).max(axis=2) < NEAR).any(axis=0)

@@ -6,6 +6,7 @@ import altair as alt
 
 from pacopt.certificate import Certificate
 from pacopt.claims.checking import is_ours
+from pacopt.claims.measuring import one_by_one
 from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.source import Reported
 from pacopt.report.words import certified, chosen, estimate, explained, noun
@@ -45,11 +46,12 @@ def _numbers(c: Certificate) -> Numbers:
     deployed, drawn_from = c.deployed.values, c.posterior.values
     rows = [
         (
-            claim.heading(c.design),
-            certified(claim, deployed[claim.name], c.design),
-            "" if drawn_from.get(claim.name) is None else certified(claim, drawn_from[claim.name], c.design),
+            each.heading(c.design),
+            certified(each, value, c.design),
+            "" if drawn_from.get(claim.name) is None or place else certified(claim, drawn_from[claim.name], c.design),
         )
         for claim in c.design.claims
+        for place, (each, value) in enumerate(one_by_one([claim], deployed))  # of a posterior, the first is known
     ]
     rows += [
         *(fact for claim in c.design.claims if is_ours(claim) for fact in claim.facts(deployed, drawn_from)),

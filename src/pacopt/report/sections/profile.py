@@ -76,7 +76,9 @@ def profile_figure(source: Reported) -> Figure | None:
         told = ", ".join(f"{count} {called(name, usual)}" for name, count in beyond.items() if count)
         caption += f" Not on the axis: runs that failed or ended above {shown.top:g} ({told})."
     numbers = _numbers(shown, usual)
-    return Figure("profile", TITLE, heading, caption, tuple(_chart(chart, usual, [*shown.measured]) for chart in charts), numbers)
+    return Figure(
+        "profile", TITLE, heading, caption, tuple(_chart(chart, usual, [*shown.measured]) for chart in charts), numbers
+    )
 
 
 def _endings(source: Reported) -> Lines:
