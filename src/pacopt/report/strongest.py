@@ -22,13 +22,14 @@ class Led(NamedTuple):
     missing: AbstractClaim | None = None
 
     def beside(self, subject: Subject, certificate: Certificate) -> tuple[str, str]:
-        """What a tile says of the other baselines: those without a number, and those with one."""
-        lacking = f"None shown over {_first(self.missing)}." if self.missing is not None else ""
+        """What is said of the other baselines below the tiles: of those without a number, and of those with one."""
         told = [
             f"{claim.highlight(value, subject, certificate.design).value} over {_first(claim)}".replace("≥ ", "≥\u00a0")
             for claim, value in self.others
         ]
-        return lacking, f"{'; '.join(told)}." if told else ""
+        name = f"{self.claim.name[0].upper()}{self.claim.name[1:]}"
+        lacking = f"{name}: none shown over {_first(self.missing)}." if self.missing is not None else ""
+        return lacking, f"{name}: {'; '.join(told)}." if told else ""
 
 
 def led(claim: AbstractClaim, values: Mapping[str, Any]) -> Led:
@@ -49,11 +50,11 @@ def strongest_first(claim: AbstractClaim, values: Mapping[str, Any]) -> list[tup
     return sorted(one_by_one([claim], values), key=lambda each: (not each[1], each[1] or 0.0))
 
 
-def certified_over(certificate: Certificate, baseline: str) -> AbstractClaim | None:
-    """The first claim that states a number over this baseline."""
+def certified_over(certificate: Certificate, baseline: str) -> tuple[AbstractClaim, Any] | None:
+    """The first claim that states a number over this baseline, with that number."""
     for claim, value in one_by_one(certificate.design.claims, certificate.deployed.values):
         if isinstance(claim, Over) and claim.over[0] == baseline and value:
-            return claim
+            return claim, value
     return None
 
 

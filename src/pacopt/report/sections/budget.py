@@ -74,7 +74,7 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
     cells = drawing(rows).mark_rect(color=LEARNED, clip=True)
     strength = alt.Opacity("part:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 1]), legend=None)
     layers = [cells.encode(x=x, x2="to:Q", y=y, opacity=strength, tooltip=tips)]
-    for up, (level, name, dash, _) in zip((-12, 14, -12), CONTOURS, strict=True):
+    for (level, name, dash, _), (right, up) in zip(CONTOURS, ((0, -13), (24, 0), (0, -13)), strict=True):
         places = [(stairs.steps(level, target), name) for target, name in zip(stairs.targets, names, strict=True)]
         known = [
             {"from": float(step), "target": name, "place": place}
@@ -90,6 +90,8 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
             )
             ends = drawing(known[:1])
             for colour, width in ((SURFACE, 4), (INK, 0)):  # a halo, and the name of the line at its beginning
-                words = ends.mark_text(text=name, dy=up, fontSize=12, color=colour, stroke=colour, strokeWidth=width)
+                words = ends.mark_text(
+                    text=name, dx=right, dy=up, fontSize=12, color=colour, stroke=colour, strokeWidth=width
+                )
                 layers.append(words.encode(x=x, y=y))
     return specification("budget", layers, height=HEIGHT * len(names) + 20)

@@ -9,7 +9,8 @@ from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, t
 from pacopt.loss_table import LossTable
 from pacopt.report.source import Reported
 from pacopt.report.strongest import certified_over
-from pacopt.report.words import certified, estimate, is_ratio, noun, rivals_of
+from pacopt.report.words import certified, estimate, is_ratio, rivals_of
+from pacopt.statement import subject_of
 from pacopt.support.rounding import PERCENT, down
 
 #: A factor is a headline if the ends of its interval are within this factor of each other and on the same side of 1:
@@ -86,7 +87,7 @@ def against_strongest(comparison: Comparison) -> str:
     rival, usual = rivals[0].name, rivals[0].name == "standard"
     factor, whose = comparison.factor("learned", rival), comparison.of_the_usual if usual else f"that of {rival}"
     if not factor.sure:
-        other = f"{whose} {mean}" if usual else f"the {mean} of {rival}"
+        other = f"{whose} {mean}" if usual else rival
         return f"no difference from {other} that {count} instances can show ({times(factor)})"
     word = "lower" if factor.low > 1 else "higher"
     if word == "higher":
@@ -152,7 +153,8 @@ def _means(shown: str, mean: float, comparison: Comparison, certificate: Certifi
             f"{whose}, which is {interval}."
         )
     text = f"The certified mean, {shown}, does not lie below {whose}, which is {interval}"
-    claim = certified_over(certificate, f"the {comparison.usual}" if usual else rival.name)
-    if claim is not None:
-        return f"{text}; the certified {noun(claim, certificate.design)} says more."
+    found = certified_over(certificate, f"the {comparison.usual}" if usual else rival.name)
+    if found is not None:
+        said = found[0].sentence(found[1], subject_of(certificate))
+        return f"{text}. Still, this is certified: {said[0].lower()}{said[1:]}"
     return f"{text}: the certificate alone does not show that the learned hyperparameters are better."
