@@ -1,8 +1,10 @@
 """Charts for notebooks draw what the report draws, and call certified what is."""
 
 import json
+import re
 import subprocess
 import sys
+from base64 import b64decode
 
 import altair as alt
 import numpy as np
@@ -114,3 +116,31 @@ def test_a_saved_certificate_is_drawn_without_jax(tmp_path):
     )
     answer = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert answer.stdout == "False\n['altair']\n"
+
+
+def test_a_chart_is_there_without_a_network_and_stays_a_chart(learned):
+    chart = plot.losses(learned)
+    shown = chart._repr_mimebundle_()["text/html"]
+    picture = re.search(r'<img alt="([^"]+)" src="data:image/svg\+xml;base64,([^"]+)">', shown)
+    assert picture[1].startswith("The training mean is")
+    assert b64decode(picture[2]).decode().startswith("<svg")
+    assert "vegaEmbed" in shown, "with a network, the chart of Altair takes its place"
+    assert isinstance(chart, alt.LayerChart)
+    assert isinstance(plot.scatter(reports.learned("a rule with arrays")), alt.VConcatChart)
+    assert "image/svg+xml;base64" in chart.properties(width=300)._repr_mimebundle_()["text/html"]
+    with alt.renderers.enable("svg"):
+        assert "text/html" not in chart._repr_mimebundle_(), "who chose a renderer gets it"
+    with alt.renderers.enable("mimetype"):
+        assert "vegalite" in str(chart._repr_mimebundle_())
+
+
+def test_a_budget_is_drawn_with_the_names_of_its_lines():
+    rng = np.random.default_rng(1)
+    steps = rng.integers(3, 30, (2, 400)).astype(float)
+    table = pacopt.LossTable(np.full((2, 400), 0.05), np.ones(400), times={0.5: steps / 2 // 1, 0.1: steps})
+    claims = pacopt.claims.shared_out([pacopt.claims.Risk(), pacopt.claims.Budget([0.5, 0.1])])
+    chart = plot.budget(pacopt.certify(table, pacopt.Design.uniform(table, claims=claims)))
+    assert {row["target"] for row in rows_of(chart) if "part" in row} == {"0.5", "0.1"}
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    assert ">half</text>" in svg
+    assert "steps" in svg

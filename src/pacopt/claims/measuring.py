@@ -1,6 +1,6 @@
 """Claims beside what they come to on other instances than those that they were made from."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +24,7 @@ class Measured(NamedTuple):
     @property
     def name(self) -> str:
         """What is claimed, and over which baseline."""
-        return f"{self.claim.name} over {self.claim.over[0]}" if isinstance(self.claim, Over) else self.claim.name
+        return measured_name(self.claim)
 
     @property
     def holds(self) -> bool:
@@ -37,6 +37,11 @@ class Measured(NamedTuple):
         return self.measured <= self.certified
 
 
+def measured_name(claim: AbstractClaim) -> str:
+    """What is claimed, and over which baseline."""
+    return f"{claim.name} over {claim.over[0]}" if isinstance(claim, Over) else claim.name
+
+
 def measured_beside(values: Mapping[str, Any], design: "Design", table: LossTable) -> list[Measured]:
     """The numbers that are certified of a candidate beside those of its runs, the first row of a table.
 
@@ -44,7 +49,7 @@ def measured_beside(values: Mapping[str, Any], design: "Design", table: LossTabl
     numbers these runs do not tell.
     """
     found = []
-    for claim, certified in _each(design.claims, values):
+    for claim, certified in one_by_one(design.claims, values):
         if certified is None or isinstance(claim, ForeignClaim):
             continue
         measured = claim.measured(table, design)
@@ -53,15 +58,16 @@ def measured_beside(values: Mapping[str, Any], design: "Design", table: LossTabl
     return found
 
 
-def _each(claims: tuple[AbstractClaim, ...], values: Mapping[str, Any]) -> Iterator[tuple[AbstractClaim, Any]]:
+def one_by_one(claims: Iterable[AbstractClaim], values: Mapping[str, Any]) -> Iterator[tuple[AbstractClaim, Any]]:
     """Claims and their numbers, those over several baselines one by one."""
     for claim in claims:
-        yield (claim if not isinstance(claim, Over) else _over(claim, claim.over[0])), values.get(claim.name)
+        yield (over_alone(claim, claim.over[0]) if isinstance(claim, Over) else claim), values.get(claim.name)
         if isinstance(claim, Over):
             for baseline in claim.over[1:]:
-                yield _over(claim, baseline), values.get(key_of(claim.name, baseline))
+                yield over_alone(claim, baseline), values.get(key_of(claim.name, baseline))
 
 
-def _over(claim: Any, baseline: str) -> AbstractClaim:
+def over_alone(claim: Any, baseline: str) -> AbstractClaim:
+    """A claim over one baseline; of several names in one it says what it says of each."""
     alone: AbstractClaim = replace(claim, over=(baseline,), described=())
     return alone

@@ -30,11 +30,12 @@ def contest_html(found: Contest) -> str:
         (
             each["name"],
             "at least" if check.claim.at_least else "at most",
-            check.claim.with_unit(check.certified, design),
+            check.claim.missing if nothing else check.claim.with_unit(check.certified, design),
             f"{check.measured:.4g}",
-            "yes" if check.holds else "NO",
+            "" if nothing else "yes" if check.holds else "NO",
         )
         for each, check in zip(told["claims"], found.checks, strict=True)
+        for nothing in [check.claim.leading and not check.certified]
     ]
     return html.boxed(
         html.title(f"{found.family.title}: {found.fresh:,} fresh draws"),

@@ -10,5 +10,6 @@ if TYPE_CHECKING:
 def contest(found: "Contest") -> "AltairChart":
     """How far each solver gets with the number of gradients on fresh instances, and the certified value at the end."""
     from pacopt.families.pictures import chart
+    from pacopt.plot.showing import pictured
 
-    return chart(found)
+    return pictured(chart(found))

@@ -9,14 +9,17 @@ from typing import Any
 
 import altair as alt
 
-from pacopt.report.figures import FONT, Figure, Key
+from pacopt.plot.showing import pictured
+from pacopt.report.figures import Figure, Key
 
 #: What a notebook shows.
 AltairChart = alt.LayerChart | alt.VConcatChart
 
 WIDTH = 600
 #: So many characters of a title, and of the words below it, are as wide as a chart.
-TITLE, WORDS = 80, 108
+TITLE, WORDS = 72, 104
+#: These are equally wide: a picture is laid out with the first, and may be read with another.
+FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
 #: Themes of Altair whose pages are dark.
 DARK = frozenset({"dark", "carbong90", "carbong100"})
 LINE = "M-1.7,0L1.7,0"
@@ -66,7 +69,9 @@ def finished(charts: Sequence[alt.LayerChart], heading: str, words: str) -> Alta
         padding=12,
         view=alt.ViewConfig(stroke=None),
         title=alt.TitleConfig(color=shades["ink"], subtitleColor=shades["muted"]),
-        legend=alt.LegendConfig(labelColor=shades["ink"], labelFontSize=12, labelLimit=0, labelOffset=8, rowPadding=3),
+        legend=alt.LegendConfig(
+            labelColor=shades["ink"], labelFontSize=12, labelLimit=0, labelOffset=8, rowPadding=3, columnPadding=18
+        ),
         axis=alt.AxisConfig(
             labelFontSize=12,
             labelColor=shades["muted"],
@@ -79,7 +84,7 @@ def finished(charts: Sequence[alt.LayerChart], heading: str, words: str) -> Alta
             tickColor=shades["axis"],
         ),
     )
-    return found
+    return pictured(found)
 
 
 def colours() -> dict[str, str]:

@@ -49,6 +49,8 @@ def frontier(found: Frontier | Certified | Certificate) -> AltairChart:
         for place, (x, y, choice) in enumerate(known)
     ]
     across = Axis.around([x for x, _, _ in known], log=False, margin=0.08)
+    if traded.probability:
+        across = Axis(max(across.low, 0.0), min(across.high, 1.0), log=False)
     upwards = Axis.around(heights, log=min(heights) > 0 and max(heights) > WIDE * min(heights), margin=0.08)
     titles = [
         f"certified {noun(claim, design)}, at {'least' if claim.at_least else 'most'}" for claim in (traded, objective)

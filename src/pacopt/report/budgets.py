@@ -1,6 +1,7 @@
 """A budget as a table: which part of the instances reaches which target within how many steps."""
 
 from dataclasses import dataclass
+from math import floor
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from pacopt.bounds.budget import Stairs, Target
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
 from pacopt.loss_table import LossTable
-from pacopt.support.rounding import PERCENT, down, percent
+from pacopt.support.rounding import down, percent, up
 
 #: About so many columns.
 COLUMNS = 5
@@ -16,12 +17,16 @@ COLUMNS = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Budgets:
-    """The budget of a certificate, and the times of the same hyperparameters on the test split, if there is one."""
+    """The budget of a certificate, and the times of the same hyperparameters on the test split, if there is one.
+
+    `stated` is the number of the claim; None where so large a part as was asked for could not be shown.
+    """
 
     claim: AbstractClaim
     stairs: Stairs
     unit: str
     test: LossTable | None
+    stated: float | None
 
     @staticmethod
     def of(certificate: Certificate, test: LossTable | None) -> "Budgets | None":
@@ -33,7 +38,7 @@ class Budgets:
             stairs = claim.whole(table, design, certificate.deployed.index, epsilon)
             if isinstance(stairs, Stairs):
                 unit = "steps" if design.score.relative else design.score.unit or design.score.noun
-                return Budgets(claim, stairs, unit, test)
+                return Budgets(claim, stairs, unit, test, certificate.deployed.values[claim.name])
         return None
 
     @property
@@ -73,9 +78,19 @@ class Budgets:
             found.append((target if isinstance(target, str) else f"{target!r}", *cells))
         return found
 
+    @property
+    def heading(self) -> str:
+        """What is certified of the hardest target where that is less than was asked for; else nothing."""
+        target, last = self.stairs.targets[-1], self.last
+        part = self.stairs.probability(last, target)
+        if self.stated is not None or not part:
+            return ""
+        reach = f"are {target}" if isinstance(target, str) else f"reach {target!r} times their start"
+        return f"At least {percent(down(part))} of instances {reach} within {up(last)} {self.unit}"
+
     def _cell(self, steps: float, target: Target) -> str:
         test = self.measured(steps, target)
-        said = percent(down(self.stairs.probability(steps, target))).removesuffix(PERCENT)
+        said = f"{floor(1e4 * self.stairs.probability(steps, target)) / 100:.4g}"
         return said if test is None else f"{said} ({100 * test:.3g})"
 
     @property

@@ -24,7 +24,8 @@ MIDDLE, HEAVY = (5, 95), 1e-4
 class Candidates:
     """Values and weights, certified bounds, the deployed one, and the textbook's hyperparameters if there are any.
 
-    `values` are those that an axis can show; an array has none.
+    `values` are those that an axis can show; an array has none. `textbook` is the number of the candidate with the
+    textbook's hyperparameters, where one is known.
     `chosen` is what the deployed one is called. `bounds` are those of each claim whose code is at hand, by its name.
     `level` is what was asked for and attained of the claim that is traded against the objective, or else the number of
     the deployed candidate; None where the design has no such claim.
@@ -42,6 +43,7 @@ class Candidates:
     level: float | None
     level_text: str
     decades: Mapping[str, bool]
+    textbook: int | None = None
 
     @staticmethod
     def of(source: Reported) -> "Candidates":
@@ -67,6 +69,7 @@ class Candidates:
             level=level,
             level_text=text,
             decades=_decades(source),
+            textbook=source.origin.textbook,
         )
 
     def __len__(self) -> int:

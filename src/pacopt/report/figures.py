@@ -107,7 +107,21 @@ class Axis:
         decades = 10.0 ** np.arange(np.floor(first), np.ceil(last) + 1)
         values = np.outer(decades, (1, 2, 5)).ravel() if last - first < FEW_DECADES else decades[::-1][::every]
         shown = [drawn(value) for value in values[self.holds(values)].tolist()]
-        return alt.Axis(title=title, labelExpr=LABEL, values=shown, grid=grid, labelOverlap="greedy")
+        return alt.Axis(title=title, labelExpr=LABEL, values=shown, grid=grid, labelOverlap="greedy", labelSeparation=6)
+
+    def parts(self, values: np.ndarray) -> np.ndarray:
+        """Where values lie on it, from 0 to 1."""
+        ends, at = np.array([self.low, self.high]), np.asarray(values, dtype=float)
+        if self.log:
+            ends, at = np.log10(ends), np.log10(np.maximum(at, TINY))
+        found: np.ndarray = (at - ends[0]) / (ends[1] - ends[0])
+        return found
+
+    def at(self, part: float) -> float:
+        """The value at a part of it."""
+        if self.log:
+            return float(10.0 ** (np.log10(self.low) + part * (np.log10(self.high) - np.log10(self.low))))
+        return self.low + part * (self.high - self.low)
 
     def holds(self, values: np.ndarray) -> np.ndarray:
         """Which of the values are on it."""
@@ -132,7 +146,7 @@ def drawing(rows: Sequence[dict[str, Any]]) -> alt.Chart:
 
 def ticks(title: str, *, grid: bool = True) -> alt.Axis:
     """A linear axis with few ticks."""
-    return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy")
+    return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy", labelSeparation=6)
 
 
 def specification(name: str, layers: Sequence[alt.Chart], *, height: int) -> dict[str, Any]:

@@ -30,11 +30,16 @@ RIVALS = tuple(
 )
 
 
-def looks_of(names: Sequence[str]) -> dict[str, Look]:
-    """How each of these is drawn; baselines in their order."""
-    rivals = [name for name in names if name not in LOOKS]
+def looks_of(names: Sequence[str], every: Sequence[str]) -> dict[str, Look]:
+    """How each of these is drawn, and always alike, in whatever order and part of `every` method they come."""
+    rivals = sorted(name for name in every if name not in LOOKS)
     looks = LOOKS | {name: RIVALS[place % len(RIVALS)] for place, name in enumerate(rivals)}
     return {name: looks[name] for name in names}
+
+
+def in_words(name: str, usual: str = "textbook") -> str:
+    """What one of them is called within a sentence."""
+    return f"the {usual}" if name == "standard" else name
 
 
 def called(name: str, usual: str = "textbook") -> str:

@@ -56,9 +56,11 @@ def learned_frame(learned: Certified) -> "DataFrame":
 def comparison_html(comparison: Comparison) -> str:
     """The table of a comparison, as it is printed."""
     header, _, texts = zip(*comparison.printed, strict=True)
-    cells = html.table(header, zip(*texts, strict=True), left=("", header[-1]))
+    cells = html.table(header[:-1], zip(*texts[:-1], strict=True))
+    each = html.table(("", header[-1]), zip(texts[0], texts[-1], strict=True), left=("", header[-1]))
     failed = "Above start: runs that ended there, or failed. Worst: the largest ratio." if comparison.relative else ""
-    return html.boxed(html.title(comparison.lead), cells, html.note(f"Measured, not certified. {failed}".rstrip()))
+    note = html.note(f"Measured, not certified. {failed}".rstrip())
+    return html.boxed(html.title(comparison.lead), cells, note, html.folded("What they are", each))
 
 
 def comparison_frame(comparison: Comparison) -> "DataFrame":

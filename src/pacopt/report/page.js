@@ -49,13 +49,6 @@
     });
   }
 
-  // Opened as a file of its run, the page knows where the run is.
-  if (location.protocol === "file:") {
-    const directory = decodeURIComponent(location.pathname).replace(/\/[^/]*$/, "") || "/";
-    const use = document.getElementById("use");
-    if (use) use.textContent = use.textContent.replace('"RUN"', () => JSON.stringify(directory));
-  }
-
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.addEventListener("click", async () => {
       const source = document.getElementById(button.dataset.copy);

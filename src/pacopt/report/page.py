@@ -6,6 +6,7 @@ a run, nobody has to wait for it.
 
 import json
 import os
+import re
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -19,6 +20,9 @@ from pacopt.report.seal import REPORT, certificate_meta, sealed, statement_eleme
 from pacopt.report.source import Reportable, reported
 from pacopt.runs.files import checked_path
 from pacopt.support.whole import whole
+
+#: A number with a negative exponent.
+POWER = re.compile(r"\d[\d.]*e-\d+")
 
 
 def report_html(learned: Reportable | Certificate) -> str:
@@ -113,6 +117,13 @@ def _json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def _unbroken(text: str) -> Any:
+    """A text in which no line ends within a number: 7e-31 has a hyphen."""
+    from markupsafe import Markup, escape
+
+    return Markup(POWER.sub(r'<span class="unbroken">\g<0></span>', str(escape(text))))
+
+
 def _text(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
@@ -122,4 +133,5 @@ def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["unbroken"] = _unbroken
     return environment.from_string(_text("page.html.j2"))

@@ -36,7 +36,7 @@ def estimate(value: float, digits: int = 4) -> str:
 
 def certified(claim: AbstractClaim, value: float | None, design: Design) -> str:
     """A certified number, rounded to the safe side."""
-    if value is None or not np.isfinite(value):
+    if value is None or not np.isfinite(value) or (claim.leading and not value):
         return claim.missing
     if useless(claim, value, design):
         return USELESS
@@ -128,3 +128,9 @@ def kept(count: int, limit: int, always: np.ndarray) -> np.ndarray:
     others = np.setdiff1d(np.arange(count), always)
     spread = np.linspace(0, len(others) - 1, max(limit - len(always), 0)).round().astype(int)
     return np.union1d(always, others[np.unique(spread)])
+
+
+def rivals_of(comparison: Comparison) -> list[Row]:
+    """All that the learned hyperparameters are compared with on the test split, the smallest mean first."""
+    rows = [row for row in comparison.rows if row.name not in ("learned", "prior median")]
+    return sorted(rows, key=lambda row: row.mean)

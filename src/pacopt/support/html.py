@@ -45,7 +45,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collect
     """
 
     def cells(kind: str, texts: Sequence[str], numbers: str) -> str:
-        looks = ("left; min-width: 8em" if heading in left else f"right{numbers}" for heading in header)
+        looks = ("left; min-width: 8em" if heading in left else f"right; min-width: 4em{numbers}" for heading in header)
         found = [
             f'<{kind} style="vertical-align: top; padding: 0.2em 0.7em; text-align: {look}">{escape(text)}</{kind}>'
             for look, text in zip(looks, texts, strict=True)

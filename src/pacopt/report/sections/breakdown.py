@@ -6,6 +6,7 @@ import altair as alt
 
 from pacopt.certificate import Certificate
 from pacopt.claims.checking import is_ours
+from pacopt.claims.measuring import one_by_one
 from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.source import Reported
 from pacopt.report.words import certified, chosen, estimate, explained, noun
@@ -21,9 +22,9 @@ def breakdown_figure(source: Reported) -> Figure | None:
     names = ("measured on the training instances", "for the confidence", f"for the choice among {len(c.design.prior)}")
     texts = [estimate(value) for value in values]  # as the statement says them
     total = claim.shown(deployed[claim.name])
-    share = [100 * value / deployed[claim.name] for value in values]
+    first, second = (round(100 * value / sum(values)) for value in values[:2])
     heading = (
-        f"{share[0]:.0f} % of the bound was measured, {share[1]:.0f} % pays for the confidence, {share[2]:.0f} % "
+        f"{first} % of the bound was measured, {second} % pays for the confidence, {100 - first - second} % "
         "for the choice"
     )
     equation = f"{texts[0]} {names[0]} + {texts[1]} {names[1]} + {texts[2]} {names[2]} is {total}, rounded up"
@@ -45,11 +46,12 @@ def _numbers(c: Certificate) -> Numbers:
     deployed, drawn_from = c.deployed.values, c.posterior.values
     rows = [
         (
-            claim.heading(c.design),
-            certified(claim, deployed[claim.name], c.design),
-            "" if drawn_from.get(claim.name) is None else certified(claim, drawn_from[claim.name], c.design),
+            each.heading(c.design),
+            certified(each, value, c.design),
+            "" if drawn_from.get(claim.name) is None or place else certified(claim, drawn_from[claim.name], c.design),
         )
         for claim in c.design.claims
+        for place, (each, value) in enumerate(one_by_one([claim], deployed))  # of a posterior, the first is known
     ]
     rows += [
         *(fact for claim in c.design.claims if is_ours(claim) for fact in claim.facts(deployed, drawn_from)),

@@ -22,7 +22,7 @@ def budget_figure(source: Reported) -> Figure | None:
     budgets = Budgets.of(source.certificate, source.test)
     if budgets is None:
         return None
-    heading = source.certificate.sentences[budgets.claim.name].removesuffix(".")
+    heading = budgets.heading or source.certificate.sentences[budgets.claim.name].removesuffix(".")
     caption = (
         f"Colour: the part of new instances that is certified to reach a target within so many {budgets.unit}; all of "
         "it holds at once. Lines: where that part is a half, 90 % and 99 %, as far as it is. Numbers: per cent"
@@ -63,9 +63,7 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
     y = alt.Y(
         "target:N",
         sort=names,
-        axis=alt.Axis(
-            title=None if isinstance(stairs.targets[0], str) else "part of the start to be reached", grid=False
-        ),
+        axis=alt.Axis(title=None if isinstance(stairs.targets[0], str) else "part of the start", grid=False),
         scale=alt.Scale(paddingInner=0.08, paddingOuter=0.04),
     )
     tips = [
@@ -76,7 +74,7 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
     cells = drawing(rows).mark_rect(color=LEARNED, clip=True)
     strength = alt.Opacity("part:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 1]), legend=None)
     layers = [cells.encode(x=x, x2="to:Q", y=y, opacity=strength, tooltip=tips)]
-    for level, _, dash, _ in CONTOURS:
+    for (level, name, dash, _), (right, up) in zip(CONTOURS, ((0, -13), (24, 0), (0, -13)), strict=True):
         places = [(stairs.steps(level, target), name) for target, name in zip(stairs.targets, names, strict=True)]
         known = [
             {"from": float(step), "target": name, "place": place}
@@ -90,4 +88,10 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
             layers.append(
                 lines.mark_circle(color=INK, size=55, opacity=1, stroke=SURFACE, strokeWidth=1.5).encode(x=x, y=y)
             )
+            ends = drawing(known[:1])
+            for colour, width in ((SURFACE, 4), (INK, 0)):  # a halo, and the name of the line at its beginning
+                words = ends.mark_text(
+                    text=name, dx=right, dy=up, fontSize=12, color=colour, stroke=colour, strokeWidth=width
+                )
+                layers.append(words.encode(x=x, y=y))
     return specification("budget", layers, height=HEIGHT * len(names) + 20)

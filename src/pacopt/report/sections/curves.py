@@ -22,12 +22,14 @@ from pacopt.report.figures import (
 )
 from pacopt.report.looks import LOOKS, MEDIAN, Look, called, looks_of
 from pacopt.report.source import Reported
-from pacopt.report.words import estimate
+from pacopt.report.words import estimate, rivals_of
 from pacopt.support.rounding import PERCENT
 
 TITLE = "Loss over iterations"
 #: A band that reaches further than this factor below the lines is cut off.
 FAR = 1e3
+#: Lines that fall further than this factor below those of the learned hyperparameters leave the chart.
+DEEP = 1e4
 
 
 def curves_figure(source: Reported) -> Figure | None:
@@ -35,18 +37,22 @@ def curves_figure(source: Reported) -> Figure | None:
     curves, comparison = source.curves, source.comparison
     if curves is None or comparison is None:
         return None  # a table, no test split, or an engine that sees only where runs end
-    shown = _drawn(curves, cloud=source.arrays)
+    shown = _drawn(curves, [row.name for row in comparison.rows], cloud=source.arrays)
     ends = {name: between(comparison[name].interval) for name in shown}
     heading = f"After {curves.steps[-1]} steps the loss is on average {ends['learned']} of its start"
-    if "standard" in ends:
-        heading += f", with the textbook's hyperparameters {ends['standard']}"
-    elif rivals := [name for name in shown if name not in LOOKS]:
-        heading += f", with {called(rivals[0])} {ends[rivals[0]]}"
+    for rival in [row.name for row in rivals_of(comparison) if row.name in ends][:1]:
+        name = "the textbook's hyperparameters" if rival == "standard" else rival
+        heading += f", with {name} {ends[rival]}"
     caption = (
         f"Loss relative to the start on {comparison.instances} test {comparison.noun}, with the safeguard (a run above "
         f"its start counts as 1){_counted(shown)}. Thick lines: mean. Thin lines: median. Bands: from the 10 % to the "
         "90 % quantile. Measured, not certified; the means at the end with their 95 % intervals."
     )
+    names = curves.names
+    below = [each for each in shown if (curves.mean[names.index(each)] <= _floor(curves)).any()]
+    if below:
+        left = [f"{called(each)} to {estimate(float(curves.mean[names.index(each), -1]))}" for each in below]
+        caption += f" Lines that leave the chart go on falling: {', '.join(left)}."
     described = "; ".join(f"{called(name)} {interval}" for name, interval in ends.items())
     charts: tuple[Chart, ...] = ()
     if (curves.mean > 0).any():
@@ -63,9 +69,15 @@ def curves_figure(source: Reported) -> Figure | None:
     return Figure("curves", TITLE, heading, caption, charts, _numbers(curves, ends))
 
 
-def _drawn(curves: Curves, *, cloud: bool) -> dict[str, Look]:
+def _drawn(curves: Curves, every: list[str], *, cloud: bool) -> dict[str, Look]:
     """What is drawn, and how."""
-    return {name: look for name, look in looks_of(curves.names).items() if name != MEDIAN or not cloud}
+    return {name: look for name, look in looks_of(curves.names, every).items() if name != MEDIAN or not cloud}
+
+
+def _floor(curves: Curves) -> float:
+    """Where the axis ends at the latest: a method that ends at 1e-30 would leave no room for the others."""
+    own = np.concatenate([curves.mean[0], curves.median[0]])
+    return float(own[own > 0].min()) / DEEP if (own > 0).any() else 0.0
 
 
 def _counted(shown: Mapping[str, Look]) -> str:
@@ -77,7 +89,7 @@ def _spec(curves: Curves, shown: Mapping[str, Look]) -> dict[str, Any]:
     lines_at = [curves.names.index(name) for name in shown]
     banded = [curves.names.index(name) for name in shown if name in ("learned", "standard")]
     middle = np.concatenate([curves.mean[lines_at].ravel(), curves.median[banded].ravel()])
-    middle = middle[middle > 0]
+    middle = middle[middle > _floor(curves)]
     # A few runs that end at 1e-30 would leave no room for the rest.
     low = curves.low[banded][curves.low[banded] > middle.min() / FAR]
     axis = Axis.around([*middle, *low, 1.0], log=True)

@@ -16,6 +16,8 @@ from pacopt.statement import subject_of
 TITLE = "Failures"
 #: So many candidates are drawn; so many pairs of hyperparameters have a map; so many hyperparameters have a chart.
 POINTS, MAPS, CHARTS = 800, 3, 4
+#: So many names have a bar at most; the height of one, and of the axis below.
+NAMES, BAR, BELOW = 15, 30, 24
 
 
 class Kind(NamedTuple):
@@ -48,20 +50,20 @@ def failures_figure(source: Reported, candidates: Candidates) -> Figure | None:
     known = np.flatnonzero(runs > 0)
     kinds = np.where(counts == 0, 0, np.where(counts < runs, 1, 2))
     heading = f"{int(counts.sum())} of {int(runs.sum())} training runs failed, {_of(c.deployed.index, counts, runs)}"
-    numeric = [name for name in candidates.values if candidates.numeric(name)]
-    pairs, varied = [*combinations(numeric, 2)], len(known) > 1
-    if 1 <= len(pairs) <= MAPS and varied:
+    varied = [name for name, values in candidates.values.items() if len(np.unique(values[known])) > 1]
+    numeric = [name for name in varied if candidates.numeric(name)]
+    pairs, named = [*combinations(numeric, 2)], [name for name in varied if not candidates.numeric(name)]
+    if 1 <= len(pairs) <= MAPS:
         charts = [_map(candidates, pair, k, known, kinds, parts) for k, pair in enumerate(pairs)]
     else:
         charts = [_chart(candidates, name, k, known, kinds, parts) for k, name in enumerate(numeric[:CHARTS])]
+    for name in named[: CHARTS - len(charts)]:
+        charts.append(_bars(candidates, name, len(charts), counts[known], runs[known], known))
     caption = "How often candidates fail on the training instances."
     if (event := subject_of(c).event) != c.design.score.event or c.design.score.relative:
         caption += f" A run fails here unless it {event}."
-    if origin.failures:
-        said = ", ".join(f"{count} {kind}" for kind, count in sorted(origin.failures.items(), key=lambda kv: -kv[1]))
-        caption += f" By kind: {said}."
-    shown = tuple(charts) if varied else ()
-    return Figure("failures", TITLE, heading, caption, shown, _numbers(source, kinds[known], counts, runs))
+    numbers = _numbers(source, kinds[known], counts, runs)
+    return Figure("failures", TITLE, heading, caption, tuple(charts), numbers, uneven=bool(named))
 
 
 def _of(deployed: int, counts: np.ndarray, runs: np.ndarray) -> str:
@@ -77,11 +79,17 @@ def _numbers(source: Reported, kinds: np.ndarray, counts: np.ndarray, runs: np.n
             (kind, str(count), origin.messages.get(kind, "").removeprefix(f"{kind}:").strip())
             for kind, count in sorted(origin.failures.items(), key=lambda each: -each[1])
         ]
+        if (rest := int(counts.sum()) - sum(origin.failures.values())) > 0:
+            rows.append(("no error", str(rest), f"a run succeeds if it {subject_of(source.certificate).event}"))
         return Numbers(("kind of failure", "runs", "what the first of them said"), tuple(rows))
     worst = [i for i in np.argsort(-counts / np.maximum(runs, 1), kind="stable")[:5].tolist() if counts[i]]
-    rows = [(kind.name, f"{int(np.sum(kinds == k))} candidates", "") for k, kind in enumerate(KINDS)]
-    rows += [("most often", hyper_text(source.table.hyper(i)), f"{counts[i]} of {runs[i]} runs") for i in worst]
-    return Numbers(("candidates", "how many, or which", "failed"), tuple(rows))
+    sizes = [(kind.name, int(np.sum(kinds == k))) for k, kind in enumerate(KINDS)]
+    rows = [(name, f"{size} candidate{'s' if size > 1 else ''}", "") for name, size in sizes if size]
+    rows += [
+        ("failed most often" if not place else "", hyper_text(source.table.hyper(i)), f"{counts[i]} of {runs[i]}")
+        for place, i in enumerate(worst)
+    ]
+    return Numbers(("", "candidates", "failed runs"), tuple(rows))
 
 
 def _points(candidates: Candidates, known: np.ndarray, kinds: np.ndarray, parts: np.ndarray) -> list[int]:
@@ -145,6 +153,30 @@ def _map(
     return Chart(f"failed{number}", specified(f"failed{number}", layers, height=300), words, tuple(legend))
 
 
+def _bars(
+    candidates: Candidates, name: str, number: int, counts: np.ndarray, runs: np.ndarray, known: np.ndarray
+) -> Chart:
+    """The part of failed runs for each value of a hyperparameter that goes by names."""
+    texts = np.array([value_text(value) for value in candidates.values[name].tolist()])
+    found, where = np.unique(texts[known], return_inverse=True)
+    failed, ran = (np.bincount(where, weights=each) for each in (counts, runs))
+    worst = np.argsort(-failed / ran, kind="stable")[:NAMES]
+    rows: list[dict[str, Any]] = [
+        {"name": str(found[k]), "part": drawn(failed[k] / ran[k]), "runs": f"{failed[k]:.0f} of {ran[k]:.0f}"}
+        for k in worst.tolist()
+    ]
+    y = alt.Y("name:N", sort=[row["name"] for row in rows], axis=alt.Axis(title=name, labelLimit=260, grid=False))
+    x = alt.X("part:Q", axis=alt.Axis(title="failed", format="~%", tickCount=5))
+    bars = drawing(rows).mark_bar(fill=STANDARD, opacity=0.75, height={"band": 0.62})
+    tips = [alt.Tooltip("name:N", title=name), alt.Tooltip("runs:N", title="failed runs")]
+    here = texts[candidates.deployed]
+    legend = (Key("box", "standard", f"failed runs by {name}"), Key("none", "ink", f"{candidates.chosen}: {here}"))
+    listed = ", ".join(f"{row['name']} {row['part']:.1%}" for row in rows[:5])
+    words = f"Failed runs by {name}: {listed}."
+    spec = specified(f"failed{number}", [bars.encode(x=x, y=y, tooltip=tips)], height=BAR * len(rows) + BELOW)
+    return Chart(f"failed{number}", spec, words, legend)
+
+
 def _chart(
     candidates: Candidates, name: str, number: int, known: np.ndarray, kinds: np.ndarray, parts: np.ndarray
 ) -> Chart:
@@ -167,4 +199,8 @@ def _chart(
     words = f"Part of failed runs over {name}: {', '.join(key.text for key in legend)}."
     layers.append(_ring(x, y, {"x": drawn(float(values[here])), "part": drawn(parts[here])}, "diamond", INK))
     legend.append(Key("diamond", "ink", f"{candidates.chosen}, {name} = {value_text(values[here].item())}"))
+    if candidates.standard is not None and candidates.textbook is not None:
+        usual = {"x": drawn(float(candidates.standard[name])), "part": drawn(parts[candidates.textbook])}
+        layers.append(_ring(x, y, usual, "square", STANDARD))
+        legend.append(Key("square", "standard", candidates.usual))
     return Chart(f"failed{number}", specified(f"failed{number}", layers, height=240), words, tuple(legend))

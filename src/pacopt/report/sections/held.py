@@ -3,15 +3,16 @@
 import numpy as np
 
 from pacopt.claims import AbstractClaim
-from pacopt.claims.measuring import Measured, measured_beside
+from pacopt.claims.measuring import Measured, measured_beside, measured_name
 from pacopt.comparison import between, percentages
 from pacopt.design import Design
 from pacopt.loss_table import LossTable
 from pacopt.report.figures import Figure, Numbers
 from pacopt.report.sections.summary import ordered
 from pacopt.report.source import Reported
+from pacopt.report.strongest import strongest_first
 from pacopt.report.words import certified, estimate, noun, useless
-from pacopt.support.rounding import PERCENT
+from pacopt.support.rounding import PERCENT, down, percent, up
 
 TITLE = "Test"
 
@@ -24,11 +25,13 @@ def held_figure(source: Reported) -> Figure | None:
     found = measured_beside(source.certificate.deployed.values, design, tested)
     if not found:
         return None
-    order = ordered(source.certificate)
-    rows = [_row(each, design, tested) for claim in order for each in found if each.claim.name == claim.name]
-    rows += [
-        _unstated(claim, design, tested) for claim in order if source.certificate.deployed.values[claim.name] is None
-    ]
+    values, rows = source.certificate.deployed.values, []
+    for claim in ordered(source.certificate):
+        for each, value in strongest_first(claim, values):
+            if value is None:
+                rows.append(_unstated(each, design, tested))
+            else:
+                rows += [_row(row, design, tested) for row in found if row.name == measured_name(each)]
     verdicts = [each.holds for each in found if not _nothing(each.claim, each.certified)]
     every = f"{sum(verdicts)} of {len(verdicts)} claims hold"
     if all(verdicts):
@@ -44,13 +47,11 @@ def held_figure(source: Reported) -> Figure | None:
 
 def _row(each: Measured, design: Design, tested: LossTable) -> tuple[str, ...]:
     claim, interval = each.claim, each.claim.interval(tested, design)
-    percent = claim.shown(each.certified).endswith("%")
-    measured = f"{100 * each.measured:.4g}{PERCENT}" if percent else estimate(each.measured)
     return (
         noun(claim, design),
         _certified(claim, each.certified, design),
-        measured,
-        "" if interval is None else _between(interval, percent=percent),
+        _estimated(claim, each.measured),
+        "" if interval is None else _between(interval, percent=claim.probability),
         _verdict(each, interval),
     )
 
@@ -62,16 +63,22 @@ def _unstated(claim: AbstractClaim, design: Design, tested: LossTable) -> tuple[
     return (
         noun(claim, design),
         claim.missing,
-        "" if measured is None else estimate(float(measured[0])),
-        "" if interval is None else _between(interval, percent=False),
+        "" if measured is None else _estimated(claim, float(measured[0])),
+        "" if interval is None else _between(interval, percent=claim.probability),
         "",
     )
+
+
+def _estimated(claim: AbstractClaim, value: float) -> str:
+    return f"{100 * value:.4g}{PERCENT}" if claim.probability else estimate(value)
 
 
 def _certified(claim: AbstractClaim, value: float, design: Design) -> str:
     if _nothing(claim, value):
         return claim.missing
     text = certified(claim, value, design)
+    if claim.probability:
+        text = percent(down(value) if claim.at_least else up(value))
     return text if useless(claim, value, design) else f"{'≥' if claim.at_least else '≤'}\u00a0{text}"
 
 

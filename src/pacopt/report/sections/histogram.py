@@ -31,6 +31,8 @@ from pacopt.statement import subject_of
 BINS = 40
 #: From this ratio of largest to smallest value on, decades are drawn.
 WIDE = 30.0
+#: Values that are this many times smaller than the median are in the first bar: 1e-38 leaves no room for the others.
+DEEP = 1e10
 #: How the lines of the bounds look, one after the other: in the legend, in the chart, and the tone of both.
 DASHED, DOTTED = ("dashed", [8, 4]), ("dotted", [2, 3])
 LOOKS = tuple((*line, tone) for tone in ("ink", "standard", "muted") for line in (DASHED, DOTTED))
@@ -101,8 +103,10 @@ def histogram_figure(source: Reported) -> Figure:
     caption = f"{scores.caption} The certificate rests on these."
     if zeros:
         caption += f" {zeros} of them ended at exactly zero."
+    if deep := int(np.sum((values > 0) & (values < _least(values)))):
+        caption += f" {deep} ended below {estimate(_least(values), 2)} and are in the first bar."
     if beyond:
-        caption += f" {beyond} {scores.counted}."
+        caption += f" {beyond} {scores.counted if beyond > 1 else scores.counted.replace('their start', 'its start')}."
     rules = [Rule(float(values.mean()), f"training mean {mean}", "solid", [1, 0])]
     drawn_claims = [
         claim
@@ -156,6 +160,12 @@ def _numbers(scores: Scores, zeros: int, beyond: int) -> Numbers:
     return Numbers(("training instances", scores.axis), tuple(rows))
 
 
+def _least(values: np.ndarray) -> float:
+    """Where the axis begins at the earliest."""
+    positive = values[values > 0]
+    return max(float(np.median(positive)) / DEEP, TINY) if len(positive) else TINY
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """So many instances between two values; `what` names those that have a bar of their own."""
@@ -185,7 +195,7 @@ def _bars(scores: Scores, axis: Axis) -> list[Bar]:
 def _drawing(scores: Scores, rules: list[Rule], far: float) -> tuple[dict[str, Any], tuple[Key, ...]]:
     placed = [rule for rule in rules if 0 < rule.value <= far]
     values = np.array([*scores.values[scores.values > 0], *(rule.value for rule in placed)] or [far / FAR])
-    low, high = max(float(values.min()), TINY), max(float(values.max()), TINY)
+    low, high = max(float(values.min()), _least(scores.values)), max(float(values.max()), TINY)
     log = high / low > WIDE
     bars = _bars(scores, Axis(low if log else 0.0, high, log))
     whole = Axis(min([low if log else 0.0, *(bar.low for bar in bars)]), max([high, *(bar.high for bar in bars)]), log)

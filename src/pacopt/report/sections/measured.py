@@ -8,7 +8,9 @@ from pacopt.claims.standard import REQUIRED
 from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
 from pacopt.loss_table import LossTable
 from pacopt.report.source import Reported
-from pacopt.report.words import certified, estimate, is_ratio, standard_row
+from pacopt.report.strongest import certified_over
+from pacopt.report.words import certified, estimate, is_ratio, rivals_of
+from pacopt.statement import subject_of
 from pacopt.support.rounding import PERCENT, down
 
 #: A factor is a headline if the ends of its interval are within this factor of each other and on the same side of 1:
@@ -49,7 +51,7 @@ def measured_of(source: Reported) -> Measured | None:
     )
     header, note = tuple(_cells(comparison.rows[0], comparison)), comparison.note.replace(" %", PERCENT)
     place = f"{comparison.instances} test {comparison.noun}"
-    return Measured(against_standard(comparison), header, lines, f"Measured on {place}, not certified. {note}")
+    return Measured(against_strongest(comparison), header, lines, f"Measured on {place}, not certified. {note}")
 
 
 def _texts(row: Row, comparison: Comparison) -> tuple[str, ...]:
@@ -77,27 +79,22 @@ def _chance(row: Row) -> str:
     return percentages(row.success_interval).replace(" %", PERCENT)
 
 
-def against_standard(comparison: Comparison) -> str:
-    """Learned against the textbook, or the first baseline, in a few words: a number only where instances tell it."""
-    rivals = [row.name for row in comparison.rows if row.name not in ("learned", "prior median")]
+def against_strongest(comparison: Comparison) -> str:
+    """Learned against the strongest rival, in a few words: a number only where instances tell it."""
+    rivals, mean, count = rivals_of(comparison), f"mean {comparison.averaged}", comparison.instances
     if not rivals:
-        return f"a mean {comparison.averaged} of {between(comparison['learned'].interval)} (95{PERCENT} interval)"
-    rival = "standard" if "standard" in rivals else rivals[0]
-    whose = comparison.of_the_usual if rival == "standard" else f"{rival}'s"
-    factor, mean = comparison.factor("learned", rival), f"mean {comparison.averaged}"
-    if not factor.sure and rival != "standard":
-        return (
-            f"a {mean} of {between(comparison['learned'].interval)}, with {rival} "
-            f"{between(comparison[rival].interval)} (95{PERCENT} intervals)"
-        )
+        return f"a {mean} of {between(comparison['learned'].interval)} (95{PERCENT} interval)"
+    rival, usual = rivals[0].name, rivals[0].name == "standard"
+    factor, whose = comparison.factor("learned", rival), comparison.of_the_usual if usual else f"that of {rival}"
     if not factor.sure:
-        return f"no difference from {whose} {mean} that {comparison.instances} instances can show ({times(factor)})"
+        other = f"{whose} {mean}" if usual else rival
+        return f"no difference from {other} that {count} instances can show ({times(factor)})"
     word = "lower" if factor.low > 1 else "higher"
     if word == "higher":
         factor = comparison.factor(rival, "learned")
     if factor.high <= NARROW * factor.low:
         return f"{times(factor)} {word} {mean} than {whose} (95{PERCENT} interval)"
-    return f"a {word} {mean} than {whose}; by how much, {comparison.instances} instances do not tell ({times(factor)})"
+    return f"a {word} {mean} than {whose}; by how much, {count} instances do not tell ({times(factor)})"
 
 
 def beside(
@@ -105,7 +102,7 @@ def beside(
 ) -> str:
     """The certified number of the objective beside what was measured on the test split."""
     objective = certificate.design.objective
-    value, standard = certificate.deployed.values[objective.name], standard_row(comparison)
+    value = certificate.deployed.values[objective.name]
     if comparison is None:
         return (
             "The certificate stands alone: the test split is empty, and nothing was measured beside it. "
@@ -117,7 +114,7 @@ def beside(
         interval = _interval_of(objective, certificate, test)
         measured = "" if number is None else f" Measured on the test split was {estimate(number)}{interval}."
         return f"Certified: {heading} {certified(objective, value, certificate.design)}.{measured}"
-    return _means(objective.shown(value), value, comparison, standard)
+    return _means(objective.shown(value), value, comparison, certificate)
 
 
 def _interval_of(claim: AbstractClaim, certificate: Certificate, test: LossTable | None) -> str:
@@ -136,23 +133,28 @@ def in_training(certificate: Certificate, table: LossTable) -> str:
     )
 
 
-def _means(shown: str, mean: float, comparison: Comparison, standard: Row | None) -> str:
-    """The certified mean ratio beside those that were measured."""
-    if standard is None:
+def _means(shown: str, mean: float, comparison: Comparison, certificate: Certificate) -> str:
+    """The certified mean ratio beside the one that was measured, or the strongest rival's."""
+    rivals = rivals_of(comparison)
+    if not rivals:
         learned = comparison["learned"]
-        alone = {row.name for row in comparison.rows} <= {"learned", "prior median"}
-        nothing = f" There are no {comparison.usual.removesuffix('s')} hyperparameters to compare with."
         return (
             f"The certified mean is {shown}; measured on the test split was {estimate(learned.mean)} (95{PERCENT} "
-            f"interval {between(learned.interval)}).{nothing if alone else ''}"
+            f"interval {between(learned.interval)}). There are no {comparison.usual.removesuffix('s')} hyperparameters "
+            "to compare with."
         )
-    interval = f"{between(standard.interval)} on the test split (95{PERCENT} interval)"
-    if mean < standard.interval[0]:
+    rival = rivals[0]
+    usual = rival.name == "standard"
+    whose = f"{comparison.of_the_usual} mean" if usual else f"the mean of {rival.name}"
+    interval = f"{between(rival.interval)} on the test split (95{PERCENT} interval)"
+    if mean < rival.interval[0]:
         return (
-            f"Even the certified mean, {shown}, is at least {down(standard.interval[0] / mean, 3)} times lower than "
-            f"{comparison.of_the_usual} mean, which is {interval}."
+            f"Even the certified mean, {shown}, is at least {down(rival.interval[0] / mean, 3)} times lower than "
+            f"{whose}, which is {interval}."
         )
-    return (
-        f"The certified mean, {shown}, does not lie below {comparison.of_the_usual} mean, which is {interval}: the "
-        "certificate alone does not show that the learned hyperparameters are better."
-    )
+    text = f"The certified mean, {shown}, does not lie below {whose}, which is {interval}"
+    found = certified_over(certificate, f"the {comparison.usual}" if usual else rival.name)
+    if found is not None:
+        said = found[0].sentence(found[1], subject_of(certificate))
+        return f"{text}. Still, this is certified: {said[0].lower()}{said[1:]}"
+    return f"{text}: the certificate alone does not show that the learned hyperparameters are better."

@@ -16,9 +16,9 @@ from pacopt.bounds.budget import Stairs, Target
 from pacopt.loss_table import LossTable
 from pacopt.report.budgets import Budgets
 from pacopt.report.figures import INK, LEARNED, TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification
-from pacopt.report.looks import MEDIAN, Look, called, looks_of
+from pacopt.report.looks import MEDIAN, Look, called, in_words, looks_of
 from pacopt.report.source import Reported
-from pacopt.report.words import FAR, estimate, kept, share, useless
+from pacopt.report.words import FAR, estimate, kept, rivals_of, share, useless
 from pacopt.support.rounding import down, percent, up
 
 TITLE = "Performance profile"
@@ -57,9 +57,9 @@ def profile_figure(source: Reported) -> Figure | None:
     shown, usual = charts[0], source.origin.usual
     middle = _reached(shown.measured["learned"], PARTS[2])
     heading = f"{share(PARTS[2])} of the test {comparison.noun} end at or below {estimate(middle)}"
-    if "standard" in shown.measured:
-        other = _reached(shown.measured["standard"], PARTS[2])
-        heading += f", {estimate(other)} with the {usual}"
+    for rival in rivals_of(comparison)[:1]:
+        other = _reached(shown.measured[rival.name], PARTS[2])
+        heading += f", {estimate(other)} with {in_words(rival.name, usual)}"
     caption = (
         f"The part of {comparison.instances} test {comparison.noun} that ends at or below a value"
         + (", without the safeguard" if comparison.relative else "")
@@ -76,7 +76,9 @@ def profile_figure(source: Reported) -> Figure | None:
         told = ", ".join(f"{count} {called(name, usual)}" for name, count in beyond.items() if count)
         caption += f" Not on the axis: runs that failed or ended above {shown.top:g} ({told})."
     numbers = _numbers(shown, usual)
-    return Figure("profile", TITLE, heading, caption, tuple(_chart(chart, usual) for chart in charts), numbers)
+    return Figure(
+        "profile", TITLE, heading, caption, tuple(_chart(chart, usual, [*shown.measured]) for chart in charts), numbers
+    )
 
 
 def _endings(source: Reported) -> Lines:
@@ -151,7 +153,7 @@ def _axis(lines: Lines) -> Axis:
     return Axis.around([min(low, top), top], log=True)
 
 
-def _chart(lines: Lines, usual: str) -> Chart:
+def _chart(lines: Lines, usual: str, every: list[str]) -> Chart:
     axis = _axis(lines)
     x = alt.X("x:Q", scale=axis.scale(), axis=axis.ticks(lines.axis, grid=False))
     y = alt.Y("y:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="part of instances", format="~%", tickCount=5))
@@ -168,7 +170,7 @@ def _chart(lines: Lines, usual: str) -> Chart:
             dots = drawing(marks).mark_point(shape="diamond", fill=INK, stroke=INK, size=60, opacity=1, clip=True)
             layers.append(dots.encode(x=x, y=y, tooltip=tips))
         legend.append(Key("box", "mark", "certified: the learned line lies in here"))
-    looks = looks_of([*lines.measured])
+    looks = looks_of([*lines.measured], every)
     for name, look in reversed(looks.items()):
         layers.append(_line(lines.measured[name], look, axis, x, y, called(name, usual)))
     legend[:0] = [Key(look.mark, look.tone, called(name, usual)) for name, look in looks.items()]

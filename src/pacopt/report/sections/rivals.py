@@ -24,17 +24,20 @@ from pacopt.report.figures import (
     drawn,
     specification,
 )
-from pacopt.report.looks import MEDIAN, called
+from pacopt.report.labels import placed
+from pacopt.report.looks import called, in_words
 from pacopt.report.source import Reported
-from pacopt.report.words import estimate, kept
+from pacopt.report.words import estimate, kept, rivals_of
 from pacopt.support.intervals import Factor
 from pacopt.support.rounding import PERCENT, down
 
 TITLE = "Instances"
 #: So many baselines have a chart, with so many marks; so many of the worst instances are listed.
-CHARTS, POINTS, LISTED = 3, 500, 5
-#: Smaller values than this part of the median are drawn at the edge.
-DEEP = 1e12
+CHARTS, POINTS, LISTED = 4, 500, 5
+#: Smaller values than this part of the median of the learned ones are drawn at the edge.
+DEEP = 1e8
+#: A line begins so many pixels after the beginning of its label.
+AFTER = 26
 #: Decades are drawn from this ratio of the ends on.
 WIDE = 8.0
 
@@ -60,9 +63,10 @@ def rivals_figure(source: Reported) -> Figure | None:
     comparison, test = source.comparison, source.test
     if comparison is None or test is None:
         return None
-    names = [row.name for row in comparison.rows if row.name not in ("learned", MEDIAN)][:CHARTS]
-    if not names:
+    every = [row.name for row in rivals_of(comparison)]
+    if not every:
         return None
+    names = _charted(every)
     scale, usual = 1.0 if comparison.relative else source.certificate.design.score.scale, source.origin.usual
     scores = {row.name: scale * values for row, values in zip(comparison.rows, comparison.scores, strict=True)}
     outcomes = test.outcomes(slice(0, 1))[0]
@@ -73,16 +77,20 @@ def rivals_figure(source: Reported) -> Figure | None:
         for place, name in enumerate(names)
     )
     relative = ", with the safeguard" if comparison.relative else ""
+    ours = scores["learned"]
+    cut = any((np.minimum(ours, scores[name]) < _axis(ours, scores[name]).low).any() for name in names)
     caption = (
         f"Each mark is one of the {comparison.instances} test {comparison.noun}: "
         f"{'final loss relative to the start' if comparison.relative else comparison.averaged}{relative}. Below the "
         "diagonal the learned one is better. Numbers are indices of the worst."
+        + (" Marks at an edge lie beyond it." if cut else "")
+        + (f" {len(names)} of {len(every)} baselines are drawn; the last table lists all." if names != every else "")
     )
-    numbers = _factors(comparison, names, scores, usual)
+    numbers = _factors(comparison, every, scores, usual)
     return Figure(
         "rivals",
         TITLE,
-        _heading(comparison, names, scores, usual),
+        _heading(comparison, every, scores, usual),
         caption,
         charts,
         numbers,
@@ -90,14 +98,18 @@ def rivals_figure(source: Reported) -> Figure | None:
     )
 
 
-def _heading(comparison: Comparison, names: list[str], scores: dict[str, np.ndarray], usual: str) -> str:
-    """How often it is better than the first baseline, and than the best one."""
-    best = min(names, key=lambda name: float(scores[name].mean()))
+def _charted(every: list[str]) -> list[str]:
+    """Those that have a chart: the strongest, and what one would use otherwise."""
+    names = every[:CHARTS]
+    return [*names[:-1], "standard"] if "standard" in every[CHARTS:] else names
+
+
+def _heading(comparison: Comparison, every: list[str], scores: dict[str, np.ndarray], usual: str) -> str:
+    """How often it is better than the strongest baseline, and than what one would use otherwise."""
     told = []
-    for name in dict.fromkeys((names[0], best)):
+    for name in dict.fromkeys((every[0], "standard" if "standard" in every else every[0])):
         better = int(np.sum(scores["learned"] < scores[name]))
-        rival = f"the {called(name, usual)}" if name == "standard" else called(name, usual)
-        told.append(f"than {rival} on {better}")
+        told.append(f"than {in_words(name, usual)} on {better or 'none'}")
     return f"Better {' and '.join(told)} of {comparison.instances} test {comparison.noun}"
 
 
@@ -110,7 +122,7 @@ def _factors(comparison: Comparison, names: list[str], scores: dict[str, np.ndar
         rows.append(
             (called(name, usual), estimate(factor.measured), _interval(factor), *map(str, counts)),
         )
-    header = ("baseline", "its mean over the learned one", f"95{PERCENT} interval", "better", "equal", "worse")
+    header = ("baseline", "mean relative to learned", f"95{PERCENT} interval", "better", "equal", "worse")
     return Numbers(header, tuple(rows))
 
 
@@ -151,7 +163,8 @@ def _axis(ours: np.ndarray, theirs: np.ndarray) -> Axis:
     positive = values[values > 0]
     if not len(positive):
         return Axis(0.0, 1.0, log=False)
-    low = max(float(positive.min()), float(np.median(positive)) / DEEP, TINY)
+    own = ours[ours > 0] if (ours > 0).any() else positive
+    low = max(float(positive.min()), float(np.median(own)) / DEEP, TINY)
     high = max(float(positive.max()), low)
     return Axis.around([low, high], log=True) if high > WIDE * low else Axis(0.0, 1.05 * high, log=False)
 
@@ -192,11 +205,8 @@ def _chart(name: str, rival: str, ours: np.ndarray, theirs: np.ndarray, failed: 
             )
             layers.append(mark.encode(x=x, y=y, tooltip=tips, href="href:N"))
             legend.append(Key(look.mark, look.tone, f"{text} ({len(rows)})"))
-    places = worst.tolist()
-    listed = sorted((point for point in points if "href" in point), key=lambda point: places.index(point["i"]))
-    for first, sign in enumerate((1, -1)):  # right and left in turn, since they often lie together
-        names = drawing(listed[first::2]).mark_text(baseline="middle", dx=sign * 14, fontSize=11, color=INK)
-        layers.append(names.encode(x=x, y=y, text="i:Q", href="href:N"))
+    listed = [point for point in points if "href" in point]
+    layers += _labels(listed, points, axis, x, y)
     marked = drawing(listed)
     picked = marked.add_params(alt.param(name="picked", value=-1)).transform_filter("datum.i == picked")
     layers.append(picked.mark_point(shape="circle", stroke=INK, strokeWidth=2.4, size=340, opacity=1).encode(x=x, y=y))
@@ -205,3 +215,31 @@ def _chart(name: str, rival: str, ours: np.ndarray, theirs: np.ndarray, failed: 
     better = int(np.sum(ours < theirs))
     words = f"Scatter of {len(ours)} instances, learned against {rival}: on {better} of them the learned one is better."
     return Chart(name, specification(name, layers, height=320), words, tuple(legend))
+
+
+def _labels(
+    listed: list[dict[str, Any]], points: list[dict[str, Any]], axis: Axis, x: alt.X, y: alt.Y
+) -> list[alt.Chart]:
+    """The indices of the worst instances, in a column where there is room, with lines to their marks."""
+    cloud, marks = (
+        np.stack([axis.parts(np.array([point[way] for point in some])) for way in "xy"], axis=1)
+        for some in (points, listed)
+    )
+    found = placed(marks, cloud)
+    rows: list[dict[str, Any]] = [
+        {"x": drawn(axis.at(label.x)), "y": drawn(axis.at(label.y)), "mark_x": point["x"], "mark_y": point["y"]}
+        | {"i": point["i"], "href": point["href"]}
+        for point, label in zip(listed, found, strict=True)
+    ]
+    left = found[0].align == "left"
+    lines = drawing(rows).mark_rule(color=INK, strokeWidth=0.8, opacity=0.55, xOffset=(1 if left else -1) * AFTER)
+    rings = drawing(listed).mark_point(shape="circle", fill="transparent", stroke=INK, strokeWidth=1.2, size=80)
+    text: dict[str, Any] = {"baseline": "middle", "align": found[0].align, "fontSize": 12}
+    halo = drawing(rows).mark_text(stroke=SURFACE, strokeWidth=4, color=SURFACE, **text)
+    names = drawing(rows).mark_text(color=INK, **text)
+    return [
+        lines.encode(x=x, y=y, x2="mark_x:Q", y2="mark_y:Q"),
+        rings.encode(x=x, y=y, opacity=alt.value(1)),
+        halo.encode(x=x, y=y, text="i:Q"),
+        names.encode(x=x, y=y, text="i:Q", href="href:N"),
+    ]

@@ -1,11 +1,13 @@
-"""What chance does to runs of the same instance, where each was run several times."""
+"""What is random about a run, what its seed means, and what chance does where each instance was run several times."""
 
 from typing import Any
 
 import altair as alt
 import numpy as np
 
+from pacopt.provenance import Seeds
 from pacopt.report.figures import LEARNED, TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification
+from pacopt.report.sections.origin import short_class
 from pacopt.report.source import Reported
 from pacopt.report.words import chosen, estimate, kept
 
@@ -15,10 +17,15 @@ POINTS, WIDE = 300, 30.0
 
 
 def seeds_figure(source: Reported) -> Figure | None:
-    """The runs of each training instance from the best to the worst; None unless each instance has several runs."""
+    """The runs of each training instance from the best to the worst, or words where there is one of each.
+
+    None where nothing is random.
+    """
     seeds, columns, c = source.origin.seeds, source.table.columns, source.certificate
-    if seeds is None or seeds.replicates < 2 or columns is None or (columns.sizes != seeds.replicates).any():
+    if seeds is None:
         return None
+    if seeds.replicates < 2 or columns is None or (columns.sizes != seeds.replicates).any():
+        return _words(source, seeds)
     row = source.table.select(rows=[c.deployed.index])
     relative = row.start is not None
     values = np.minimum(row.run_ratios(), 1.0)[0] if relative else np.minimum(row.losses[0], c.design.score.scale)
@@ -33,8 +40,7 @@ def seeds_figure(source: Reported) -> Figure | None:
     caption = (
         f"{what[0].upper()}{what[1:]}{', with the safeguard' if relative else ''}: {seeds.replicates} runs of each of "
         f"the {len(means)} training instances with the {chosen(c)} hyperparameters, from the best instance to the "
-        "worst. Line: mean of an instance. Band: from its best run to its worst. Statements are about one run with a "
-        "fresh seed."
+        f"worst. Line: mean of an instance. Band: from its best run to its worst. {_meaning(source)}"
     )
     order = np.argsort(means, kind="stable")
     shown = order[kept(len(order), POINTS, np.array([0, len(order) - 1]))]
@@ -49,6 +55,36 @@ def seeds_figure(source: Reported) -> Figure | None:
     )
     numbers = Numbers(("training instances", what), rows)
     return Figure("seeds", TITLE, heading, caption, (Chart("seeds", spec, words, legend),), numbers)
+
+
+def _meaning(source: Reported) -> str:
+    """What a seed is, and what the certificate says of a run whose seed nobody knows yet."""
+    root = "the root seed" if source.origin.seed is None else f"the root seed ({source.origin.seed})"
+    use = " learned.solve uses seeds that no training run used." if source.learned else ""
+    return (
+        f"The seed of a run follows from {root} and the content of its instance; all candidates share it. What is "
+        f"certified holds for one run on a new instance with a fresh seed.{use}"
+    )
+
+
+def _words(source: Reported, seeds: Seeds) -> Figure:
+    """The section without a chart, where runs of the same instance cannot be compared with each other."""
+    algorithm = source.origin.algorithm or source.origin.engine
+    name = "The algorithm" if algorithm is None else short_class(algorithm.name)
+    once = seeds.replicates == 1
+    heading = f"Runs are random: each instance was run {'once' if once else f'{seeds.replicates} times'}"
+    if not source.origin.seeds_matter:
+        rest = "Runs of a few instances with other seeds ended alike, to the last digit: here chance changed nothing."
+    elif once:
+        rest = (
+            "From one run of each instance nobody can tell what the seed did and what the instance did; the certified "
+            "numbers cover both. With replicates=5 each instance is run five times: the report then tells the two "
+            "apart, and means are less noisy."
+        )
+    else:
+        rest = "Runs are averaged over groups of instances, so what the seed did is not told apart from the rest."
+    caption = f"{name} draws random numbers in every run. {_meaning(source)} {rest}"
+    return Figure("seeds", TITLE, heading, caption)
 
 
 def _spec(runs: np.ndarray, what: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pacopt.claims.checking import is_ours
 from pacopt.report.budgets import Budgets
 from pacopt.report.sections.measured import beside
 from pacopt.report.source import Reported
+from pacopt.report.strongest import led
 from pacopt.report.words import (
     USELESS,
     certified,
@@ -29,12 +30,17 @@ from pacopt.support.values import exact, named
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One of the certified numbers, with its unit and with what it means."""
+    """One of the certified numbers, with its unit and with what it means.
+
+    Of a claim over several baselines: over which of them nothing is shown, and what is certified over the others.
+    """
 
     label: str
     value: str
     unit: str
     caption: str
+    missing: str = ""
+    others: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ def ordered(c: Certificate) -> tuple[AbstractClaim, ...]:
     def rank(claim: AbstractClaim) -> int:
         leading, budget = claim.leading and is_ours(claim), budgets is not None and claim is budgets.claim
         if leading or budget:
-            return (0 if leading else 1) if c.deployed.values[claim.name] else 3
+            return (0 if leading else 1) if led(claim, c.deployed.values).value else 3
         return 2
 
     return tuple(sorted(c.design.spoken, key=rank))
@@ -99,12 +105,12 @@ def vacuous(certificate: Certificate) -> bool:
     return float(shown) >= certificate.design.score.scale
 
 
-def said(certificate: Certificate, claim: AbstractClaim, subject: Subject) -> str:
+def said(certificate: Certificate, claim: AbstractClaim, value: float | None, subject: Subject) -> str:
     """The sentence of a claim, in the words that were stored if there are any."""
-    value = certificate.deployed.values[claim.name]
     if useless(claim, value, certificate.design):
         return f"There is {USELESS} on the {noun(claim, certificate.design)}."
-    return certificate.sentences.get(claim.name) or claim.sentence(value, subject)
+    of_design = any(each is claim for each in certificate.design.claims)
+    return (of_design and certificate.sentences.get(claim.name)) or claim.sentence(value, subject)
 
 
 def _remarks(c: Certificate) -> tuple[str, ...]:
@@ -137,7 +143,7 @@ def _sentence(c: Certificate, subject: Subject) -> Markup:
     lead = Markup("With confidence {} over the draw of {}, on {}, for {}{}:").format(
         _strong(level_percent(c.confidence)), training_words(c), new_words(c), subject.hyper, run
     )
-    parts = [lead, *(_stressed(c, claim, subject) for claim in ordered(c))]
+    parts = [lead, *(text for claim in ordered(c) for text in _sentences(c, claim, subject))]
     if c.origin.known_minimum:
         parts.append(Markup("Loss means the loss above the minimum that the problem states."))
     if c.origin.start_reads:
@@ -145,9 +151,18 @@ def _sentence(c: Certificate, subject: Subject) -> Markup:
     return Markup(" ").join(parts)
 
 
-def _stressed(c: Certificate, claim: AbstractClaim, subject: Subject) -> Markup:
+def _sentences(c: Certificate, claim: AbstractClaim, subject: Subject) -> list[Markup]:
+    """What holds against the strongest baseline, and against which of them nothing could be shown."""
+    first = led(claim, c.deployed.values)
+    found = [_stressed(c, first.claim, first.value, subject)]
+    if first.missing is not None:
+        found.append(Markup("{}").format(first.missing.sentence(None, subject)))
+    return found
+
+
+def _stressed(c: Certificate, claim: AbstractClaim, value: float | None, subject: Subject) -> Markup:
     """The sentence of a claim with its number in bold."""
-    sentence, value = said(c, claim, subject), c.deployed.values[claim.name]
+    sentence = said(c, claim, value, subject)
     texts = [claim.shown(value), claim.highlight(value, subject, c.design).value.removeprefix("≥ ")]
     shown = "|".join(re.escape(text) for text in texts)
     *_, place = [None, *re.finditer(rf"(?<![\w.])(?:{shown})(?!\w|\.\d)", sentence)]
@@ -162,16 +177,18 @@ def _strong(text: str) -> Markup:
 
 
 def _number(c: Certificate, claim: AbstractClaim, subject: Subject) -> Number:
-    value = c.deployed.values[claim.name]
+    first = led(claim, c.deployed.values)
+    claim, value = first.claim, first.value
     label, shown, caption = claim.highlight(value, subject, c.design)
     if useless(claim, value, c.design):
-        return Number(label, USELESS, "", said(c, claim, subject))
+        return Number(label, USELESS, "", said(c, claim, value, subject))
     if caption == claim.sentence(value, subject):
-        caption = said(c, claim, subject)
+        caption = said(c, claim, value, subject)
     sign, _, rest = shown.partition(" ")
     number, _, unit = rest.partition(" ")
     signed = sign in ("≤", "≥") and bool(unit)
-    return Number(label, f"{sign} {number}" if signed else shown, unit if signed else "", caption)
+    missing, others = first.beside(subject, c)
+    return Number(label, f"{sign} {number}" if signed else shown, unit if signed else "", caption, missing, others)
 
 
 def _unit(c: Certificate) -> str:
@@ -202,8 +219,8 @@ def _floor(c: Certificate) -> str:
     if measured >= floor:
         return ""
     text = (
-        f"Measured on the training instances was less, {estimate(measured)}{_unit(c)}: {c.instances} instances cannot "
-        f"certify a mean below about {floor:.2g}."
+        f"The mean on the training instances was smaller, {estimate(measured)}{_unit(c)}, but {c.instances} instances "
+        f"cannot certify one below about {floor:.2g}."
     )
     for other in c.design.claims:
         if other.in_scores(c.design) and other is not claim and c.deployed.values[other.name] is not None:

@@ -8,8 +8,8 @@ from pacopt.report.source import Reported
 from pacopt.report.words import is_ratio, usable
 from pacopt.support.values import exact, is_mark, named
 
-#: Where the directory of the run goes; a page that was opened as a file of its run fills it in.
-PLACE = "RUN"
+#: The directory of the run, as the command that verifies it names it: no page says where somebody keeps their files.
+PLACE = "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ def use_of(source: Reported) -> Use | None:
     lines = [
         "import pacopt",
         *_imports(source),
+        *(["# solver: the BlackBox that this was learned with"] if _engine(source) else []),
         "",
         f'learned = pacopt.Learned.load("{PLACE}"{_engine(source)})',
         f"solution = learned.solve(instance)  # {told}",
