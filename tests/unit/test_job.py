@@ -299,7 +299,11 @@ MISTAKES = {
         "training.updates",
         "is 0; it must be a whole number, at least 1",
     ),
-    "holes in the data": ([("instances", '"holes.npz"')], "instances", "row 7 of 'b' holds NaN and so do 1 more"),
+    "holes in the data": (
+        [("instances", '"holes.npz"')],
+        "instances",
+        "row 7 of 'b' holds NaN, and so does 1 more; correct or remove the rows",
+    ),
     "groups that are a matrix": ([("instances", '"users.npz"'), ("groups", '"user"')], "groups", "of shape (6, 2)"),
     "groups that are not there": ([("groups", '"user"')], "groups", "there is no array 'user' among the instances"),
     "an engine as a problem": ([("problem", '"my_own:Loop"')], "problem", 'write engine = "my_own:Loop"'),
@@ -309,7 +313,7 @@ MISTAKES = {
     "a key of the top in a table": (
         [("test", "200\nconfidance = 0.9")],
         "split.confidance",
-        "there is no such key in [split]; known are",
+        "there is no such key in [split]; choose from",
     ),
     "a top key below a table": ([("test", "200\nseed = 0")], "split.seed", "it belongs at the top"),
     "no problem": ([("problem", None)], "problem", 'is missing; it must be a text: "module:Name"'),

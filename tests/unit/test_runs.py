@@ -93,6 +93,16 @@ def test_a_file_that_is_altered_truncated_or_missing_is_named(run, name):
             assert name in str(result)
 
 
+def test_other_damaged_files_are_counted(run):
+    for count, name in enumerate(FILES[:3]):
+        (run / name).unlink()
+        with pytest.raises(StorageError) as told:
+            Learned.load(run)
+        more = ["", "1 more file is not as saved.", "2 more files are not as saved."][count]
+        assert more in told.value.found
+        assert ("more" in told.value.found) == (count > 0)
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": "pacopt.run/2", "files": {}}', '{"files": 3}'])
 def test_a_manifest_that_is_none_is_an_error(run, content):
     (run / MANIFEST).write_text(content)

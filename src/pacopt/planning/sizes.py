@@ -20,6 +20,8 @@ from pacopt.support.sizes import CEILING, PART, Sizes, recommended_split
 BEYOND = CEILING + 1
 #: For smaller coefficients of variation the quantiles of a Beta distribution cannot be computed.
 NARROWEST = 1e-6
+#: What somebody might give for a mean ratio, where other probabilities are close to 1.
+EXAMPLES = {"risk": 0.05, "mean": 0.05}
 
 
 def split_for(train: int, min_success: float | None = None) -> Sizes:
@@ -171,7 +173,12 @@ def check_rate(name: str, rate: float) -> None:
 def check_probability(name: str, value: float) -> None:
     """Refuse what is no probability strictly between 0 and 1."""
     if not is_real(value) or not 0 < value < 1:
-        raise DesignError(f"{name} is {value!r}.", "It lies strictly between 0 and 1.", "", "Use 0.9, for example.")
+        raise DesignError(
+            f"{name} is {value!r}.",
+            "It lies strictly between 0 and 1.",
+            "",
+            f"Use {EXAMPLES.get(name, 0.99)}, for example.",
+        )
 
 
 def _unpredictable(mean: float, variation: float) -> DesignError:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.errors import CandidatesError, InstancesError, suggest
+from pacopt.errors import CandidatesError, InstancesError, correction
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.support.contents import FILE, OBJECT
@@ -23,7 +23,7 @@ def received(instance: Any, expected: Mapping[str, str]) -> tuple[dict[str, Any]
             else f"An object of type {type(instance).__name__} was given.",
             f"One instance is a mapping with {', '.join(expected)}.",
             "",
-            f"For {unknown[0]!r}: {suggest(unknown[0], expected)}" if unknown else "Use instances[0], for example.",
+            correction(unknown[0], expected) if unknown else "Use instances[0], for example.",
         )
     if {**expected} == {FILE: FILE}:
         row = Instances.of_files([instance[FILE]])

@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from pacopt.support.intervals import Factor
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number of things in words.
+
+    >>> counted(1, "file"), counted(2000, "file"), counted(2, "does", "do")
+    ('1 file', '2,000 files', '2 do')
+    """
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def percentage(level: float) -> str:
     """A level that somebody chose, in per cent, with all its digits.
 

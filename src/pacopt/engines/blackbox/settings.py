@@ -8,6 +8,7 @@ import numpy as np
 
 from pacopt.errors import EngineError, suggest
 from pacopt.space import AbstractSpace, Choice, Domain, Interval, Whole
+from pacopt.support.own_code import file_of, is_own
 
 #: Settings of several solvers that no adapter passes on, and why.
 QUIET = "Runs print nothing."
@@ -27,13 +28,18 @@ def package(name: str, least: tuple[int, int]) -> Any:
     wanted = ".".join(map(str, least))
     try:
         module = importlib.import_module(name)
-    except ImportError as error:
+    except Exception as error:  # whatever a file of this name does that is not the package
+        _refuse_hidden(name, file_of(name), error)
+        if not isinstance(error, ImportError):
+            raise
         raise EngineError(
             f"The package {name} cannot be imported: {error}.",
             f"{name} {wanted} or newer is needed; it is in the extra [solvers].",
             "",
             'pip install "pacopt[solvers]"',
         ) from error
+    if not hasattr(module, "__version__"):  # asked first, since this is called in every run
+        _refuse_hidden(name, getattr(module, "__file__", None), None)
     version = str(module.__version__)
     if tuple(int(part) for part in version.split(".")[:2]) < least:
         raise EngineError(
@@ -43,6 +49,17 @@ def package(name: str, least: tuple[int, int]) -> Any:
             'pip install --upgrade "pacopt[solvers]"',
         )
     return module
+
+
+def _refuse_hidden(name: str, file: str | None, cause: Exception | None) -> None:
+    """Refuse a file of the user's own that Python finds in place of a package."""
+    if file is not None and is_own(file):
+        raise EngineError(
+            f"{file} hides the package {name}: Python imports this file in its place.",
+            f"The package {name} is needed.",
+            "",
+            "Rename the file, or move it to another directory.",
+        ) from cause
 
 
 def chosen(
