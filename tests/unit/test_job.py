@@ -280,7 +280,7 @@ def test_a_rule_is_trained_and_a_method_of_two_numbers_searched_for_unless_a_job
 
 def test_advice_is_given_in_the_words_of_a_job(folder):
     path = changed(folder, ("step_size", "{ low = 1e-6, high = 1e-4, log = true }"), ("candidates", 4))
-    (edge,) = [remark for remark in prepare_job(path).learn().remarks if "where it was looked for" in remark]
+    (edge,) = [remark for remark in prepare_job(path).learn().remarks if "the range that was searched" in remark]
     assert edge.endswith("and [domain] step_size = { low = ..., high = ..., log = true }")
     with pytest.raises(PriorError, match=r"Use \[split\] prior = \d+ or more") as error:
         prepare_job(changed(folder, ("prior", 0))).learn()

@@ -171,7 +171,7 @@ class Lookup:
         """The files that a pattern stands for."""
         paths = sorted(glob(str(self.job.beside(pattern)), recursive=True))
         if not paths:
-            self.note("instances", f"no file is called like {pattern!r}; paths are relative to the job file")
+            self.note("instances", f"no file matches {pattern!r}; paths are relative to the job file")
             return None
         if self.job.top["groups"] is not None:
             self.note("groups", "is the name of an array, and the instances are files; group them in Python")

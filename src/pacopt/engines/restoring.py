@@ -38,7 +38,7 @@ def restored_engine(
         found[part] = passed if passed is not None else restored(code.get(part), arrays, part, base, before)
     lacking = [_lacking(part, getattr(origin, part).name, code.get(part)) for part in found if found[part] is None]
     if origin.versions["pacopt"] != __version__:  # which may run the same classes in another way
-        lacking.append(f"this was learned with pacopt {origin.versions['pacopt']}, and here is {__version__}")
+        lacking.append(f"this was learned with pacopt {origin.versions['pacopt']}, and this is {__version__}")
     if lacking:
         return None, "; ".join(lacking)
     if own:
@@ -72,6 +72,6 @@ def _refuse_changed(part: str, given: Any, before: Code) -> None:
         raise StorageError(
             f"The {part} given differs in its {' and '.join(changed)} from what was learned with ({before.name}).",
             f"The {part} of the run is needed, with the same code and the same fields.",
-            "A certificate speaks of the code that it was made with and of no other.",
+            "A certificate is about the code that it was made with and no other.",
             "Pass what was learned with, or learn again.",
         )

@@ -96,7 +96,7 @@ def damage(directory: Path) -> list[str]:
         path = directory / name
         try:
             if path.exists() and not path.is_file():  # whoever reads a pipe waits for ever
-                problems.append(f"{name} is no regular file")
+                problems.append(f"{name} is not a regular file")
                 continue
             found = _fingerprint(path)
         except FileNotFoundError:

@@ -52,7 +52,7 @@ def candidate_of(table: LossTable, hyper: Any) -> dict[str, Any]:
         if same_hyper(candidate, wanted):
             return candidate
     raise CandidatesError(
-        f"{hyper!r} is none of the {table.shape[0]} candidates.",
+        f"{hyper!r} is not one of the {table.shape[0]} candidates.",
         "Hyperparameters to solve with come from the certificate, from sample() or from the frontier.",
         "The certificate covers the candidates of its design and nothing between them.",
         "Leave `hyper` out for the deployed ones.",

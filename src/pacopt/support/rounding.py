@@ -18,6 +18,19 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def and_more(others: int, noun: str = "") -> str:
+    """The end of a sentence about the first of several: how many others there are.
+
+    >>> and_more(0), and_more(1), and_more(3, "pair")
+    ('', ', and so is 1 more', ', and so are 3 more pairs')
+    """
+    if not others:
+        return ""
+    return f", and so {'is' if others == 1 else 'are'} " + (
+        counted(others, f"more {noun}") if noun else f"{others:,} more"
+    )
+
+
 #: Whole numbers below this one are written out.
 WRITTEN_OUT = 1e6
 #: Smaller numbers than this one never look whole if they are not.

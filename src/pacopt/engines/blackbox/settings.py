@@ -12,7 +12,7 @@ from pacopt.support.own_code import file_of, is_own
 
 #: Settings of several solvers that no adapter passes on, and why.
 QUIET = "Runs print nothing."
-TIMED = "It stops a run by the clock, so that a table would come out differently when it is made again."
+TIMED = "It stops a run by the clock, so a table would come out differently when it is made again."
 
 
 class Chosen(NamedTuple):
@@ -89,7 +89,7 @@ def chosen(
         if name not in usual:
             raise EngineError(
                 f"{name!r} is given as a setting of {solver}.",
-                "It is none of those that can be set here.",
+                "It is not one of those that can be set here.",
                 "",
                 f"For {name!r}: {suggest(str(name), usual)}",
             )
@@ -133,7 +133,7 @@ def _default(solver: str, name: str, value: Any, space: AbstractSpace) -> Any:
         value = float(value) if isinstance(space, Interval) else int(value) if value == int(value) else value
     if not space.holds(np.asarray([value])):
         raise EngineError(
-            f"The default of {name!r} in {solver} is {value!r}, which is no value of {space!r}, where it is searched.",
+            f"The default of {name!r} in {solver} is {value!r}, which is not in {space!r}, where it is searched.",
             "The defaults are run too.",
             "They are what a gain is claimed over.",
             f'Widen the space, or name another default: defaults={{"{name}": ...}}.',
