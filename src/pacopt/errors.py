@@ -1,6 +1,7 @@
 """What goes wrong because of the input, said in four parts: found, needed, why, what to do."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -89,21 +90,56 @@ class ExportError(PacoptError):
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """The known name nearest to a misspelt one, as the end of a sentence, or the list of all."""
+    """The known name nearest to a misspelt one, as the end of a sentence, or the list of all.
+
+    >>> suggest("alpa", ["alpha", "beta"]), suggest("walrus", ["alpha", "beta"])
+    ("did you mean 'alpha'?", "choose from 'alpha', 'beta'.")
+    """
     known = sorted(known)
     near = nearest(name, known)
-    return f"known are {', '.join(map(repr, known)) or 'none'}." if near is None else f"did you mean {near!r}?"
+    if near is None:
+        return f"choose from {', '.join(map(repr, known))}." if known else "there are none."
+    return f"did you mean {near!r}?"
+
+
+def correction(name: str, known: Iterable[str]) -> str:
+    """What to do about a misspelt name where a sentence before has listed the known ones: take the nearest, or any.
+
+    >>> correction("alpa", ["alpha", "beta"]), correction("walrus", ["alpha", "beta"])
+    ("For 'alpa': did you mean 'alpha'?", 'Use one of these.')
+    """
+    near = nearest(name, known)
+    return "Use one of these." if near is None else f"For {name!r}: did you mean {near!r}?"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a misspelt one is near to, in small or capital letters; None if there is none."""
-    folded = {each.casefold(): each for each in known}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return folded[near[0]] if near else None
+    """The known name that a misspelt one is near to, in small or capital letters; None if there is none.
+
+    >>> nearest("fg1", ["fig1", "fig2"]), nearest("fig9", ["fig1", "fig2"])
+    ('fig1', None)
+    """
+    return next(iter(_near(name, known, 1)), None)
 
 
 def suggest_file(name: str, others: Iterable[str]) -> str:
-    """The file that is near to a misspelt one, endings apart, as the end of a sentence, or those that there are."""
-    stems = {other.rpartition(".")[0] or other: other for other in sorted(others)}
-    near = nearest(name.rpartition(".")[0] or name, stems)
-    return f"there are {', '.join(map(repr, stems.values()))}." if near is None else f"did you mean {stems[near]!r}?"
+    """The files whose names are nearest to a misspelt one, endings apart, as a question; empty if none is near."""
+    stems = {_stem(other): other for other in sorted(others)}
+    *others, last = [repr(stems[stem]) for stem in _near(_stem(name), stems, 3)] or [""]
+    listed = " or ".join([*([", ".join(others)] if others else []), last])
+    return f"did you mean {listed}?" if last else ""
+
+
+def _near(name: str, known: Iterable[str], most: int) -> list[str]:
+    """The nearest names, but none that differs in a number only: figure 9 is not a misspelt figure 4."""
+    folded = {each.casefold(): each for each in known}
+    found = difflib.get_close_matches(name.casefold(), folded, n=most + len(folded))
+    words = _without_numbers(name.casefold())
+    return [folded[each] for each in found if _without_numbers(each) != words or each == name.casefold()][:most]
+
+
+def _without_numbers(name: str) -> list[str]:
+    return re.split(r"\d+", name)
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name

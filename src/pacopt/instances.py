@@ -12,7 +12,7 @@ import numpy as np
 
 from pacopt.columns import Columns, columns_of
 from pacopt.draws import Draws, drawn
-from pacopt.errors import InstancesError, suggest
+from pacopt.errors import InstancesError, correction
 from pacopt.support.arrays import load_npz, save_npz
 from pacopt.support.contents import (
     CONTENT,
@@ -256,7 +256,7 @@ class Instances:
                 f"{os.fspath(path)} has no array {groups!r} to group by.",
                 f"It has {', '.join(sorted(arrays))}.",
                 "",
-                f"For {groups!r}: {suggest(groups, arrays)}",
+                correction(groups, arrays),
             )
         labels = arrays.pop(GROUPS if groups is None else groups, None)
         content = arrays.pop(CONTENT, None)

@@ -12,6 +12,7 @@ from pacopt.errors import SplitError
 from pacopt.instances import Instances
 from pacopt.support.numbers import is_whole
 from pacopt.support.repeats import sharing_by_chance
+from pacopt.support.rounding import and_more
 from pacopt.support.sizes import sizes_of
 from pacopt.support.source_rows import checked_rows
 
@@ -271,7 +272,7 @@ def _refuse_overlap(parts: Mapping[str, Instances], rows: Mapping[str, np.ndarra
     if len(twice):
         raise SplitError(
             f"Instance {number[order[twice[0]]]} (train) and instance {number[order[twice[0] + 1]]} (train) are the "
-            f"same{sense}, and {len(twice) - 1} more pairs like this.",
+            f"same{sense}{and_more(len(twice) - 1, 'pair')}.",
             "Equal rows are either copies of one draw or separate draws, and only you know which.",
             "A certificate counts independent draws, and a copy would be counted as one more. Removing separate draws "
             "biases the sample.",
@@ -282,7 +283,7 @@ def _refuse_overlap(parts: Mapping[str, Instances], rows: Mapping[str, np.ndarra
         if len(common):
             raise SplitError(
                 f"Instance {rows[one][i[0]]} ({one}) and instance {rows[other][j[0]]} ({other}) are the same"
-                f"{sense}, and {len(common) - 1} more pairs like this.",
+                f"{sense}{and_more(len(common) - 1, 'pair')}.",
                 "Equal rows are either copies of one draw, which belongs in one part, or separate draws, and only you "
                 "know which.",
                 "A certificate holds for candidates chosen without the training instances, and a test shows something "

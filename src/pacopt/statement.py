@@ -8,7 +8,7 @@ from pacopt.claims.ledger import some_of
 from pacopt.claims.subject import Subject
 from pacopt.support import html
 from pacopt.support.rounding import down, up
-from pacopt.support.values import ONLY, exact, named
+from pacopt.support.values import ONLY, exact, is_shortened, named, readable
 
 if TYPE_CHECKING:
     from pacopt.certificate import Certificate
@@ -18,6 +18,7 @@ __all__ = [
     "certificate_summary",
     "certificate_text",
     "down",
+    "known_texts",
     "not_the_first",
     "shortfall",
     "subject_of",
@@ -80,14 +81,27 @@ def _safeguarded(c: "Certificate") -> bool:
     return bool(known) and known[0]
 
 
-def certificate_text(certificate: "Certificate") -> str:
-    """The sentences, where their numbers come from, and what they rest on; all numbers rounded to the safe side."""
+def known_texts(certificate: "Certificate") -> tuple[str, ...]:
+    """The text of a certificate, and the one that the first version of its schema stored, with all digits at once."""
+    if certificate.stored is not None:
+        return (str(certificate),)
+    return certificate_text(certificate), certificate_text(certificate, in_full=True)
+
+
+def certificate_text(certificate: "Certificate", *, in_full: bool = False) -> str:
+    """The sentences, where their numbers come from, and what they rest on; all bounds rounded to the safe side.
+
+    Hyperparameters have four digits in the sentence, and all of them on a line of their own; `in_full`, the sentence
+    has them, as it once did.
+    """
     c, design, subject = certificate, certificate.design, subject_of(certificate)
+    hyper = c.deployed.hyper
+    shortened = not in_full and any(map(is_shortened, hyper.values())) and named(hyper, exact) in subject.hyper
+    whom = subject.hyper.replace(named(hyper, exact), named(hyper, readable)) if shortened else subject.hyper
     run = f", {subject.run}" if subject.run else ""
     lines = [
         *([missed] if (missed := shortfall(c)) else []),
-        f"With confidence {c.confidence!r} over the draw of {training_words(c)}, on {new_words(c)}, for "
-        f"{subject.hyper}{run}:",
+        f"With confidence {c.confidence!r} over the draw of {training_words(c)}, on {new_words(c)}, for {whom}{run}:",
         *(f"- {c.sentences[claim.name]}" for claim in design.spoken),
     ]
     if c.origin.known_minimum:
@@ -98,6 +112,8 @@ def certificate_text(certificate: "Certificate") -> str:
         lines.append(f"Chosen among those that are certified with {_asked(c)}.")
     if c.earlier:
         lines.append(not_the_first(c))
+    if shortened:
+        lines.append(f"Exact values: {named(hyper, exact)}")
     shares = ", ".join(f"{claim.name} {claim.share:.4g}" for claim in design.claims)
     lines += [
         "",
@@ -187,10 +203,11 @@ def _asked(c: "Certificate") -> str:
 
 def _drawn(c: "Certificate") -> list[str]:
     """What holds for the posterior, where it is not on one candidate."""
-    known = [claim for claim in c.design.claims if c.posterior.values.get(claim.name) is not None]
+    values = c.posterior.values
+    known = [claim for claim in c.design.claims if values.get(claim.name) is not None]
+    known = [claim for claim in known if _shown(claim, values[claim.name], c) != claim.missing]
     if not known or max(c.posterior.weights) == 1.0:
         return []
-    values = c.posterior.values
     numbers = ", ".join(f"{_heading(claim, c)} {_shown(claim, values[claim.name], c)}" for claim in known)
     return [f"For a fresh candidate drawn from the posterior for each instance: {numbers}.", ""]
 

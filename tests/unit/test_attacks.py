@@ -56,7 +56,7 @@ def test_steps_are_not_called_seconds():
 
 
 def test_a_budget_below_where_runs_stop_is_refused():
-    with pytest.raises(PacoptError, match="A run that stops at its target reaches nothing below it"):
+    with pytest.raises(PacoptError, match="A run that stops at its target never goes below it"):
         learn(score=Effort(0.5), budget=[0.5, 0.2])
 
 

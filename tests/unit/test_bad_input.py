@@ -105,6 +105,11 @@ MISTAKES = {
         ProblemError,
         "asks for 'bb'.*did you mean 'b'",
     ),
+    "a field that is like none": (
+        lambda: prepare(problem(loss=lambda x, i: jnp.sum(x - i["walrus"]))),
+        ProblemError,
+        r"asks for 'walrus'. The instances have: 'b'. Use one of these.$",
+    ),
     "a Python branch on a traced value": (
         lambda: prepare(problem(loss=lambda x, i: jnp.sum(x) if x[0] > 0 else jnp.sum(-x))),
         ProblemError,

@@ -12,7 +12,7 @@ import pacopt
 from pacopt import BlackBox, Choice, Effort, Instances, Interval, Ranged, Result
 from pacopt.auditing import audit
 from pacopt.engines import Metric
-from pacopt.errors import DesignError, EngineError, TableError
+from pacopt.errors import DesignError, EngineError, StorageError, TableError
 from pacopt.priors import Search
 from pacopt.testing import check_engine
 
@@ -65,6 +65,10 @@ def test_a_solver_is_learned_certified_saved_verified_and_deployed(learned, tmp_
     assert certificate.deployed.gain > 2
     place = learned.save(tmp_path / "run")
     assert pacopt.verify(place, rerun=5, seed=0, engine=engine()).passed
+    with pytest.raises(
+        StorageError, match=r"your own function, which is not stored .* pass it: .*rerun=20, engine=\.\.\."
+    ):
+        pacopt.verify(place, rerun=5)
     again = pacopt.Learned.load(place, engine=engine())
     assert str(again.certificate) == str(learned.beside(place).certificate)
     solution = again.solve({"x": np.float64(2.0)})

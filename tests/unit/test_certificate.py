@@ -281,6 +281,17 @@ def test_levels_are_printed_as_they_are():
         assert phrase in text
 
 
+def test_hyperparameters_have_four_digits_in_the_sentence_and_all_of_them_once():
+    made, values = make(rows=1), {"momentum": [0.99996123456789], "rate": [0.47851625438297934], "kind": ["a"]}
+    text = str(certify(LossTable(losses=made.losses, start=made.start, candidates=values)))
+    assert "for the candidate with kind = 'a', momentum = 0.99996, rate = 0.4785:" in text
+    assert "\nExact values: kind = 'a', momentum = 0.99996123456789, rate = 0.47851625438297934\n" in text
+    assert text.count("0.47851625438297934") == 1
+    short = str(certify(LossTable(losses=made.losses, start=made.start, candidates={"rate": [0.25]})))
+    assert "with rate = 0.25:" in short
+    assert "Exact values" not in short, "the sentence has them"
+
+
 def test_printed_numbers_are_rounded_to_the_safe_side():
     assert (up(0.123441), down(0.98769)) == ("0.1235", "0.9876")
     assert (up(1.0), down(0.0), up(0.0)) == ("1", "0", "0")

@@ -4,6 +4,7 @@ The console script itself is started for version, help, the project, the demo, a
 the other commands are processes that begin with everything imported (`alone.pacopt`).
 """
 
+import itertools
 import json
 import os
 import pty
@@ -100,6 +101,17 @@ def test_the_help_of_a_command_has_an_example(command):
     answer = pacopt(command, "--help")
     assert answer.returncode == 0
     assert re.search(rf"Examples?: pacopt {command}", " ".join(answer.stdout.split()))
+    assert "<bool>" not in answer.stdout, "a flag takes no value"
+
+
+@pytest.mark.parametrize("arguments", [["demo"], ["bench", "families"]], ids=" ".join)
+def test_help_is_broken_into_lines_by_the_terminal_alone(arguments, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    told = pacopt(*arguments, "--help").stdout.partition("╭")[0].split("\n\n")
+    lines = [line.strip() for line in "\n".join(told).splitlines()]
+    for before, after in itertools.pairwise(lines):
+        if before and after:
+            assert len(before) + 1 + len(after.split()[0]) > 85, (before, after)
 
 
 @pytest.mark.parametrize(
@@ -480,7 +492,13 @@ def test_a_figure_is_reproduced_as_a_page_one_json_document_and_two_pictures(tmp
 
 
 @pytest.mark.parametrize(
-    ("arguments", "hint"), [(["fg1"], "did you mean 'fig1'"), (["fig1", "--variant", "txt"], "'text'")]
+    ("arguments", "hint"),
+    [
+        (["fg1"], "did you mean 'fig1'"),
+        (["fig9"], "The paper has fig1, fig2, fig3, fig4. Use one of these."),
+        (["fig1", "--variant", "txt"], "did you mean 'text'?"),
+        (["fig1", "--variant", "x"], "There are text, code and both. Use one of these."),
+    ],
 )
 def test_a_figure_or_variant_that_is_none_is_a_mistake_of_the_user(arguments, hint):
     answer = pacopt("reproduce", *arguments)
@@ -493,8 +511,16 @@ def test_a_file_is_suggested_only_if_its_name_is_near(tmp_path):
     (tmp_path / "fail.toml").touch()
     far, near = (pacopt("learn", name, cwd=tmp_path).stderr for name in ("nix.toml", "Fial.toml"))
     assert "did you mean" not in far
-    assert "there are 'fail.toml'." in far
+    assert "fail" not in far
     assert "did you mean 'fail.toml'?" in near
+
+
+def test_at_most_three_files_are_suggested(tmp_path):
+    for letter in "abcdef":
+        (tmp_path / f"my_job_{letter}.toml").touch()
+    told = pacopt("learn", "my_job.toml", cwd=tmp_path).stderr
+    assert "did you mean 'my_job_" in told
+    assert told.count(".toml'") == 4, "the one that was asked for, and three"
 
 
 def test_a_plan_says_the_same_number_in_words_and_in_its_table():

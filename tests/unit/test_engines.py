@@ -144,7 +144,7 @@ MISTAKES = {
     ),
     "verdicts for some runs": (
         lambda run, hyper: Run(run.loss, run.start_loss, success=True if hyper["step_size"] > 1 else None),
-        "All runs have one, or none has",
+        "Either all runs have one, or none",
     ),
 }
 

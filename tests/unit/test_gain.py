@@ -14,6 +14,7 @@ from pacopt.auditing import audit
 from pacopt.claims import Gain, Win, compared_claims, shared_out, standard_claims
 from pacopt.errors import AlgorithmError, CandidatesError, DesignError, TableError
 from pacopt.priors import Search
+from pacopt.statement import subject_of
 
 LAW = pacopt.VaryingCurvature.draw(seed=0, n=10)
 QUICK = Search(candidates=16, explore=1, rounds=2)
@@ -72,6 +73,29 @@ def test_racing_gives_up_no_baseline_and_resuming_changes_nothing(learned, tmp_p
         np.testing.assert_allclose(row, learned.table.baselines[name], rtol=1e-9)
     again = learn(options, checkpoint=tmp_path / "kept")
     assert learn(options, checkpoint=tmp_path / "kept").certificate.to_dict() == again.certificate.to_dict()
+
+
+def test_a_win_on_next_to_no_instance_is_told_as_none():
+    rng, n = np.random.default_rng(0), 400
+    ours, others = rng.beta(2, 8, n), {"the textbook": rng.beta(2, 8, n), "Nesterov": np.ones(n)}
+    others["the textbook"][1:] = ours[1:] / 2
+    others["the textbook"][0] = 2.0
+    claims = compared_claims(standard_claims(), tuple(others))
+    table = LossTable(losses=ours[None], start=np.ones(n), baselines=others)
+    certificate = certify(table, Design.uniform(table, claims=claims))
+    assert 0 < certificate.deployed.win < 0.01
+    said = "It could not be shown that it ends below the textbook on even 1\u00a0% of instances."
+    assert certificate.sentences["win"] == said
+    win = certificate.design["win"]
+    assert win.shown(certificate.deployed.win) == "none shown"
+    assert "e-" not in win.highlight(certificate.deployed.win, subject_of(certificate), certificate.design).value
+    text = str(certificate)
+    assert "too: Nesterov on at least 9" in text
+    swapped = certify(
+        table, Design.uniform(table, claims=compared_claims(standard_claims(), ("Nesterov", "the textbook")))
+    )
+    assert f"\n{said}\n" in str(swapped)
+    assert audit(certificate.to_dict(), table).passed
 
 
 def test_hyperparameters_alone_are_a_baseline():

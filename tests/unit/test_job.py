@@ -280,7 +280,7 @@ def test_a_rule_is_trained_and_a_method_of_two_numbers_searched_for_unless_a_job
 
 def test_advice_is_given_in_the_words_of_a_job(folder):
     path = changed(folder, ("step_size", "{ low = 1e-6, high = 1e-4, log = true }"), ("candidates", 4))
-    (edge,) = [remark for remark in prepare_job(path).learn().remarks if "where it was looked for" in remark]
+    (edge,) = [remark for remark in prepare_job(path).learn().remarks if "the range that was searched" in remark]
     assert edge.endswith("and [domain] step_size = { low = ..., high = ..., log = true }")
     with pytest.raises(PriorError, match=r"Use \[split\] prior = \d+ or more") as error:
         prepare_job(changed(folder, ("prior", 0))).learn()
@@ -299,7 +299,11 @@ MISTAKES = {
         "training.updates",
         "is 0; it must be a whole number, at least 1",
     ),
-    "holes in the data": ([("instances", '"holes.npz"')], "instances", "row 7 of 'b' holds NaN and so do 1 more"),
+    "holes in the data": (
+        [("instances", '"holes.npz"')],
+        "instances",
+        "row 7 of 'b' holds NaN, and so does 1 more; correct or remove the rows",
+    ),
     "groups that are a matrix": ([("instances", '"users.npz"'), ("groups", '"user"')], "groups", "of shape (6, 2)"),
     "groups that are not there": ([("groups", '"user"')], "groups", "there is no array 'user' among the instances"),
     "an engine as a problem": ([("problem", '"my_own:Loop"')], "problem", 'write engine = "my_own:Loop"'),
@@ -309,7 +313,7 @@ MISTAKES = {
     "a key of the top in a table": (
         [("test", "200\nconfidance = 0.9")],
         "split.confidance",
-        "there is no such key in [split]; known are",
+        "there is no such key in [split]; choose from",
     ),
     "a top key below a table": ([("test", "200\nseed = 0")], "split.seed", "it belongs at the top"),
     "no problem": ([("problem", None)], "problem", 'is missing; it must be a text: "module:Name"'),

@@ -239,7 +239,7 @@ def test_a_value_at_the_edge_of_its_domain_and_a_better_textbook_are_remarked(le
     slow = pacopt.learn(STREAM.problem, STREAM.algorithm, split, steps=5, prior=slowly(narrow))
     edge, textbook = slow.remarks
     assert "step_size = 0.00" in edge
-    assert "at the edge of where it was looked for, [0.0001, 0.01]" in edge
+    assert "at the edge of the range that was searched, [0.0001, 0.01]" in edge
     assert "new training instances" in edge
     assert "the textbook does better" in textbook
     rival = {"the fast one": pacopt.Baseline({"step_size": 0.1})}
@@ -255,8 +255,8 @@ def test_a_value_outside_of_the_domain_is_not_called_at_its_edge():
     narrow = Search({"step_size": pacopt.Interval(1e-4, 1e-2, log=True)}, candidates=16, explore=1, rounds=2)
     result = learn(prior=narrow)
     assert result.hyper["step_size"] > 1e-2, "the textbook's"
-    (remark,) = [each for each in result.remarks if "where it was looked for" in each]
-    assert "is outside of where it was looked for, [0.0001, 0.01], and nothing was tried around it" in remark
+    (remark,) = [each for each in result.remarks if "the range that was searched" in each]
+    assert "is outside of the range that was searched, [0.0001, 0.01], and nothing was tried around it" in remark
     assert "edge" not in remark
     assert "new training instances" in remark
 

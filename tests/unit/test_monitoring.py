@@ -58,7 +58,7 @@ def test_once_and_for_all_is_not_started_again(certificate):
     monitor = told(Monitor.of(certificate, ever=0.01), [1.0] * 20)
     assert monitor.alarm
     assert monitor.threshold == pytest.approx(100, rel=1e-5)
-    with pytest.raises(MonitorError, match="once and for all"):
+    with pytest.raises(MonitorError, match="It cannot be restarted"):
         monitor.restart()
 
 
@@ -257,6 +257,7 @@ def run(certificate, tmp_path_factory):
     place = tmp_path_factory.mktemp("watched")
     certificate.save(place / "run")
     rng = np.random.default_rng(4)
+    (place / "empty.csv").write_text("# no score\nscore\n")
     np.savetxt(place / "kept.csv", rng.beta(1, 22, 300))
     np.savetxt(place / "drifted.csv", np.append(rng.beta(1, 22, 300), rng.beta(1, 4, 300)))
     return place
@@ -292,6 +293,11 @@ def test_the_command_line_goes_on_from_a_state(run, tmp_path):
     rest = command("run", "-", "--state", state, "--json", cwd=run, input="".join(lines[200:]))
     assert json.loads(rest.stdout) == json.loads(whole.stdout)
     assert "after 200 instances" in rest.stderr
+    idle = command("run", "-", "--state", tmp_path / "idle.json", cwd=run, input="0.1\n")
+    assert "No alarm: 1 instance," in idle.stdout
+    nothing_new = command("run", "-", "--state", tmp_path / "idle.json", cwd=run, input="")
+    assert nothing_new.returncode == 0
+    assert "after 1 instance.\nThere are no new scores.\n" in nothing_new.stderr
     again = command("run", "-", "--state", state, cwd=run, input="0.1\n")
     assert again.returncode == 1, "an alarm stays one"
     changed = command("run", "-", "--state", state, "--every", 10, cwd=run, input="0.1\n")
@@ -306,6 +312,7 @@ def test_the_command_line_goes_on_from_a_state(run, tmp_path):
         (["run", "kept.csv", "--claim", "budget"], "no claim 'budget'"),
         (["run", "kept.csv", "--ever", "2"], "ever is 2.0"),
         (["run", "kept.csv", "--out", "watch.txt"], "ends in .svg"),
+        (["run", "empty.csv"], "empty.csv holds no scores, so nothing was watched"),
         (["nowhere", "kept.csv"], "nowhere"),
     ],
     ids=str,

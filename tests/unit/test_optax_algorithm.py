@@ -121,7 +121,7 @@ def own(rate):
 
 def test_a_function_of_ones_own_is_passed_and_another_one_is_refused(tmp_path):
     learned(Optax(own, rate=RATE)).save(tmp_path / "run")
-    assert "is not imported, or has changed" in pacopt.Learned.load(tmp_path / "run").missing
+    assert "The algorithm of this run holds your code" in pacopt.Learned.load(tmp_path / "run").missing
     assert pacopt.Learned.load(tmp_path / "run", algorithm=Optax(own, rate=RATE)).missing == ""
     for other in (Optax(lambda rate: optax.adam(rate), rate=RATE), Optax(own, rate=Interval(1e-3, 2.0))):
         with pytest.raises(PacoptError, match="differs in its fields"):

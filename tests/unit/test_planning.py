@@ -136,10 +136,10 @@ def test_a_plan_answers_what_was_asked():
     ("wrong", "named"),
     [
         ({"instances": 2}, "2 instances"),
-        ({"success": 1.0}, "success is 1.0"),
-        ({"risk": 0.0}, "risk is 0.0"),
+        ({"success": 1.0}, "success is 1.0.*Use 0.99, for example"),
+        ({"risk": 0.0}, "risk is 0.0.*Use 0.05, for example"),
         ({"confidence": 99}, "confidence is 99"),
-        ({"mean": 0.0}, "mean is 0.0"),
+        ({"mean": 0.0}, "mean is 0.0.*Use 0.05, for example"),
         ({"variation": 10.0}, "below 4.359"),
         ({"variation": -1.0}, "variation is -1.0"),
         ({"instances": 10**21}, "instances"),

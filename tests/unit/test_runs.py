@@ -1,7 +1,9 @@
 """A run is on the disk whole or not at all, and whatever happens to it is seen."""
 
+import html
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -15,7 +17,9 @@ from alone import run_code, run_fresh
 from pacopt import Instances, Learned, LossTable, certify
 from pacopt.errors import StorageError
 from pacopt.report import write_report
+from pacopt.report.seal import sealed
 from pacopt.runs.files import MANIFEST, _fingerprint, write_json, write_run
+from pacopt.statement import certificate_text
 from pacopt.support.arrays import digest
 from unit.test_learned import Above, learn
 
@@ -91,6 +95,16 @@ def test_a_file_that_is_altered_truncated_or_missing_is_named(run, name):
             result = pacopt.verify(run)
             assert not result.passed
             assert name in str(result)
+
+
+def test_other_damaged_files_are_counted(run):
+    for count, name in enumerate(FILES[:3]):
+        (run / name).unlink()
+        with pytest.raises(StorageError) as told:
+            Learned.load(run)
+        more = ["", "1 more file is not as saved.", "2 more files are not as saved."][count]
+        assert more in told.value.found
+        assert ("more" in told.value.found) == (count > 0)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": "pacopt.run/2", "files": {}}', '{"files": 3}'])
@@ -193,6 +207,21 @@ def test_words_that_do_not_fit_the_numbers_are_found(run):
     text = (run / "statement.txt").read_text()
     (run / "statement.txt").write_text(text.replace("With confidence 0.99 ", "With confidence 0.999 "))
     assert "statement.txt" in str(pacopt.verify(resealed(run)))
+    (run / "statement.txt").write_text(re.sub(r"(Exact values: .*\d)\d", r"\1", text))
+    assert "statement.txt" in str(pacopt.verify(resealed(run)))
+
+
+def test_words_with_all_digits_in_the_sentence_are_the_same_words(run):
+    certificate = Learned.load(run).certificate
+    earlier, today = certificate_text(certificate, in_full=True), str(certificate)
+    assert "Exact values" in today
+    assert "Exact values" not in earlier
+    (run / "statement.txt").write_text(f"{earlier}\n")
+    page = (run / "report.html").read_text()
+    assert html.escape(today) in page
+    body = page.replace(html.escape(today), html.escape(earlier))[: page.rindex("<!-- pacopt seal")]
+    (run / "report.html").write_text(sealed(body.rpartition("<!-- pacopt seal")[0] or body))
+    assert pacopt.verify(resealed(run)).passed
 
 
 def test_other_instances_than_those_of_the_table_are_found(run):

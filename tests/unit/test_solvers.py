@@ -253,7 +253,7 @@ def test_what_is_searched_and_what_is_fixed():
         (lambda: engines.osqp(settings={"eps": 1e-3}), "'eps' is given as a setting of OSQP"),
         (lambda: engines.scs(settings={"max_iter": 10}), "did you mean 'max_iters'?"),
         (lambda: engines.clarabel(settings={"tol_fes": 1e-3}), "did you mean 'tol_feas'?"),
-        (lambda: engines.clarabel(settings={"walrus": 1}), "known are 'chordal_decomposition_compact', "),
+        (lambda: engines.clarabel(settings={"walrus": 1}), "choose from 'chordal_decomposition_compact', "),
         (lambda: engines.osqp(settings={"time_limit": 1.0}), "It stops a run by the clock"),
         (lambda: engines.scs(space={"time_limit_secs": Interval(0.1, 1.0)}), "It stops a run by the clock"),
         (lambda: engines.osqp(settings={"verbose": True}), "Runs print nothing"),
@@ -322,6 +322,16 @@ def test_a_package_that_is_missing_or_old_is_said(name, monkeypatch):
         SOLVERS[name]()
     with pytest.raises(EngineError, match=r'pip install "pacopt\[solvers\]"'):
         solver.function(solver.defaults, points(1)[0])
+
+
+@pytest.mark.parametrize("name", ["osqp.py", "mine.py"])
+def test_a_file_that_hides_a_package_is_named(name, tmp_path):
+    """Also where the script itself has the name of the package, and is imported in its place."""
+    (tmp_path / "osqp.py").write_text("import pacopt\n\nprint(pacopt.engines.osqp())\n")
+    (tmp_path / "mine.py").write_text("import pacopt\n\nprint(pacopt.engines.osqp())\n")
+    answer = subprocess.run([sys.executable, tmp_path / name], capture_output=True, text=True, check=False)
+    assert f"EngineError: {tmp_path / 'osqp.py'} hides the package osqp" in answer.stderr
+    assert "Rename the file" in answer.stderr
 
 
 def test_importing_pacopt_imports_no_solver():

@@ -180,10 +180,10 @@ def test_separate_draws_of_atoms_are_taken_for_what_they_are(atoms):
 @pytest.mark.parametrize(
     ("rows", "where"),
     [
-        (source([0, 1], [2, 1], [4, 5]), "Source row 1 stands in prior and in train, and 0 more rows do"),
-        (source([0, 1], [2, 3], [3, 2]), "Source row 2 stands in train and in test, and 1 more rows do"),
-        (source([0, 5], [2, 3], [4, 5]), "Source row 5 stands in prior and in test"),
-        (source([0, 1], [2, 2], [4, 5]), "Source row 2 stands twice in train"),
+        (source([0, 1], [2, 1], [4, 5]), r"Source row 1 is in prior and in train\. "),
+        (source([0, 1], [2, 3], [3, 2]), "Source row 2 is in train and in test, and so is 1 more"),
+        (source([0, 5], [2, 3], [4, 5]), "Source row 5 is in prior and in test"),
+        (source([0, 1], [2, 2], [4, 5]), "Source row 2 is twice in train"),
     ],
 )
 def test_a_source_row_is_one_draw_whatever_was_declared(rows, where, allow_duplicates):

@@ -66,7 +66,7 @@ def test_a_small_file_that_unpacks_to_gigabytes_says_so_before_it_is_read(tmp_pa
 
 def test_nobody_waits_for_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe.npz")
-    with pytest.raises(StorageError, match="no regular file"):
+    with pytest.raises(StorageError, match="not a regular file"):
         load_npz(tmp_path / "pipe.npz")
     run = pacopt.certify(pacopt.LossTable(np.full((2, 30), 0.5), np.ones(30))).save(tmp_path / "run")
     (run / "table.npz").unlink()

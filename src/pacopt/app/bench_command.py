@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pacopt.app.console import Output
+from pacopt.app.helping import Group, command
 from pacopt.app.options import Json, Quiet
 
 if TYPE_CHECKING:
     from pacopt.families.outcome import Contest
 
-bench = typer.Typer(help="Measure the benefit of learning over the solvers that people use.", no_args_is_help=True)
+bench = typer.Typer(
+    cls=Group, help="Measure the benefit of learning over the solvers that people use.", no_args_is_help=True
+)
 
 
 def _names(incomplete: str) -> list[str]:
@@ -20,9 +23,10 @@ def _names(incomplete: str) -> list[str]:
     return [name for name in NAMES if name.startswith(incomplete)]
 
 
-@bench.command(
-    epilog="Examples: [bold]pacopt bench families[/bold], [bold]pacopt bench families lasso --fresh 20000[/bold], "
-    "[bold]pacopt bench families my_module:my_family[/bold]"
+@command(
+    bench,
+    "Examples: [bold]pacopt bench families[/bold], [bold]pacopt bench families lasso --fresh 20000[/bold], "
+    "[bold]pacopt bench families my_module:my_family[/bold]",
 )
 def families(
     names: Annotated[

@@ -14,12 +14,14 @@ from pacopt._version import __version__
 from pacopt.app.bench_command import bench
 from pacopt.app.console import Output
 from pacopt.app.explaining import explained
+from pacopt.app.helping import Group, command
 from pacopt.app.options import Json, Quiet, Run
 from pacopt.app.plan_command import PLAN_EXAMPLES, plan
 from pacopt.app.stopping import INTERRUPTED, begin
 from pacopt.support.interrupts import noted
 
 app = typer.Typer(
+    cls=Group,
     help="Learn the hyperparameters of an optimization algorithm, with a certificate for the next, unseen instance.",
     epilog="Examples: [bold]pacopt demo[/bold] shows what it does, [bold]pacopt learn --init[/bold] writes a job to "
     "start from, [bold]pacopt plan --success 0.99[/bold] says how many instances that takes.\n\n"
@@ -48,7 +50,7 @@ def root(
     """Learn the hyperparameters of an optimization algorithm, with a certificate for the next, unseen instance."""
 
 
-@app.command(epilog="Examples: [bold]pacopt demo --out runs/first[/bold], [bold]pacopt demo --rule[/bold]")
+@command(app, "Examples: [bold]pacopt demo --out runs/first[/bold], [bold]pacopt demo --rule[/bold]")
 def demo(
     rule: Annotated[
         bool, typer.Option("--rule", help="Train an update rule of 533 numbers instead: one to two minutes.")
@@ -90,9 +92,10 @@ def demo(
     output.document(learned_document(learned, place))
 
 
-@app.command(
-    epilog="Examples: [bold]pacopt learn --init[/bold] writes job.toml with the code and the data that it names, "
-    "[bold]pacopt learn job.toml[/bold] runs it, [bold]pacopt learn job.toml --resume[/bold] continues after Ctrl-C."
+@command(
+    app,
+    "Examples: [bold]pacopt learn --init[/bold] writes job.toml with the code and the data that it names, "
+    "[bold]pacopt learn job.toml[/bold] runs it, [bold]pacopt learn job.toml --resume[/bold] continues after Ctrl-C.",
 )
 def learn(
     job: Annotated[Path, typer.Argument(help="The job file: what to learn.", metavar="JOB")] = Path("job.toml"),
@@ -133,16 +136,23 @@ def learn(
         raise typer.Exit(1)
 
 
-@app.command(
-    epilog="Examples: [bold]pacopt verify runs/demo[/bold], "
-    "[bold]pacopt verify runs/job --rerun 20 --job job.toml[/bold]"
+@command(
+    app,
+    "Examples: [bold]pacopt verify runs/demo[/bold], [bold]pacopt verify runs/job --rerun 20 --job job.toml[/bold]",
 )
 def verify(
     run: Run,
-    rerun: Annotated[int, typer.Option(min=0, help="Rerun this many random cells, and the deployed row.")] = 0,
+    rerun: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Rerun the candidates of this many random cells on all instances of these cells, and the deployed "
+            "one and the baselines on all.",
+        ),
+    ] = 0,
     job: Annotated[
         Path | None,
-        typer.Option(help=f"The job file of the run, for its code; reruns {CELLS} cells by default."),
+        typer.Option(help=f"The job file of the run, for its code; implies --rerun {CELLS}, unless that is given."),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed for the choice of cells to rerun.")] = None,
     strict: Annotated[
@@ -172,7 +182,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: [bold]pacopt report runs/demo[/bold]")
+@command(app, "Example: [bold]pacopt report runs/demo[/bold]")
 def report(run: Run, json: Json = False, quiet: Quiet = False) -> None:
     """Draw the HTML report of a run again."""
     output = Output(json, quiet)
@@ -185,13 +195,14 @@ def report(run: Run, json: Json = False, quiet: Quiet = False) -> None:
     output.document({"report": str(path)})
 
 
-app.command(epilog=PLAN_EXAMPLES)(plan)
+command(app, PLAN_EXAMPLES)(plan)
 app.add_typer(bench, name="bench")
 
 
-@app.command(
-    epilog="Examples: [bold]pacopt watch runs/job scores.csv[/bold], "
-    "[bold]tail -f log | pacopt watch runs/job - --state watch.json[/bold]"
+@command(
+    app,
+    "Examples: [bold]pacopt watch runs/job scores.csv[/bold], "
+    "[bold]tail -f log | pacopt watch runs/job - --state watch.json[/bold]",
 )
 def watch(
     run: Run,
@@ -209,7 +220,7 @@ def watch(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check whether a certificate still holds in use. Exit code 1 if there is an alarm.
+    """Check whether a certificate still holds in use. Exit code 1 if there is an alarm, 2 if there are no scores.
 
     Pass the score of the claim: for the mean, z between 0 and 1 (the final-to-initial ratio, with the safeguard).
     """
@@ -229,7 +240,7 @@ def _figures(incomplete: str) -> list[str]:
     return [name for name in ("fig1", "fig2", "fig3", "fig4") if name.startswith(incomplete)]
 
 
-@app.command(epilog="Examples: [bold]pacopt reproduce[/bold], [bold]pacopt reproduce fig4 --variant both --json[/bold]")
+@command(app, "Examples: [bold]pacopt reproduce[/bold], [bold]pacopt reproduce fig4 --variant both --json[/bold]")
 def reproduce(
     figures: Annotated[
         list[str] | None,

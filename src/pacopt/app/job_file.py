@@ -109,11 +109,8 @@ def _content(path: Path) -> str:
         ) from error
     except OSError as error:
         others = sorted(other.name for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
-        hint = (
-            f"For {path.name!r}: {suggest_file(path.name, others)}"
-            if others
-            else "pacopt learn --init writes a working example."
-        )
+        near = suggest_file(path.name, others)
+        hint = f"For {path.name!r}: {near}" if near else "pacopt learn --init writes a working example."
         raise JobError(f"{path} cannot be read: {error.strerror}.", "A job file is needed.", "", hint) from error
 
 

@@ -19,6 +19,7 @@ from pacopt.errors import PacoptError, suggest, suggest_file
 from pacopt.instances import Instances
 from pacopt.splits import split
 from pacopt.support.arrays import load_npz
+from pacopt.support.rounding import counted
 from pacopt.support.sizes import recommended_split
 
 #: Letters that make a pattern of a name.
@@ -129,7 +130,7 @@ class Lookup:
             return load_npz(path)
         except FileNotFoundError:
             others = [other.name for other in path.parent.glob("*.npz")] if path.parent.is_dir() else []
-            hint = suggest_file(path.name, others) if others else "paths are relative to the job file"
+            hint = suggest_file(path.name, others) or "paths are relative to the job file"
             self.note(key, f"there is no file {path}; {hint}")
         except PacoptError as error:
             self.note(key, f"{error}")
@@ -150,8 +151,11 @@ class Lookup:
         for name, array in arrays.items():
             bad = _rows_with_nan(array)
             if bad:
-                more = f" and so do {len(bad) - 1} more" if len(bad) > 1 else ""
-                remedy = "correct or remove them; for what is missing, add a field with a mask"
+                others = len(bad) - 1
+                more = f", and so {'does' if others == 1 else 'do'} {counted(others, 'more')}" if others else ""
+                remedy = (
+                    f"correct or remove the row{'s' if others else ''}; for missing values, add a field with a mask"
+                )
                 self.note("instances", f"row {bad[0]} of {name!r} holds NaN{more}; {remedy}")
         key = "instances"
         try:
@@ -167,7 +171,7 @@ class Lookup:
         """The files that a pattern stands for."""
         paths = sorted(glob(str(self.job.beside(pattern)), recursive=True))
         if not paths:
-            self.note("instances", f"no file is called like {pattern!r}; paths are relative to the job file")
+            self.note("instances", f"no file matches {pattern!r}; paths are relative to the job file")
             return None
         if self.job.top["groups"] is not None:
             self.note("groups", "is the name of an array, and the instances are files; group them in Python")

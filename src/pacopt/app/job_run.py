@@ -11,6 +11,7 @@ from pacopt.learned import Learned
 from pacopt.report import REPORT, write_report
 from pacopt.support.interrupts import heed, noted
 from pacopt.support.progress import StageProgress
+from pacopt.support.rounding import counted
 
 
 def run_job(
@@ -60,7 +61,7 @@ def _learned(
     place = (resumed_place if resume else new_place)(out, prepared.fingerprints)
     with last_words(lambda: place.left_behind(job)):
         if resume and place.kept:
-            output.log(f"Continuing with {place.kept} finished tiles of {place.unfinished}.")
+            output.log(f"Continuing with {counted(place.kept, 'finished tile')} of {place.unfinished}.")
         elif resume:
             output.log("No tile was finished: starting over.")
         try:

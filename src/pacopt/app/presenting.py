@@ -14,11 +14,11 @@ from pacopt.planning.plans import Plan
 from pacopt.report.budgets import Budgets
 from pacopt.report.sections.measured import in_training
 from pacopt.statement import certificate_summary
-from pacopt.support.rounding import down, up
-from pacopt.support.values import marked_hyper, named
+from pacopt.support.rounding import down, in_few_digits, up
+from pacopt.support.values import marked_hyper, named, readable
 
 if TYPE_CHECKING:
-    from pacopt.comparison import Comparison
+    from pacopt.comparison import Comparison, Row
     from pacopt.families.outcome import Contest
     from pacopt.learned import Learned
     from pacopt.papers.sucker_ochs_2023.reproduction import Reproduced
@@ -171,7 +171,7 @@ def _compared(comparison: "Comparison") -> Table:
             f"{row.failures}",
             f"{row.worst:.3g}",
         )
-        view.add_row(comparison.called(row).removeprefix("the textbook of "), *numbers)
+        view.add_row(_label(comparison, row), *numbers)
     return view
 
 
@@ -197,4 +197,12 @@ def _budget(learned: "Learned") -> list[RenderableType]:
 
 def _hyper(comparison: "Comparison") -> list[str]:
     """The hyperparameters of each row, which a table of this width cannot hold."""
-    return [f"{comparison.called(row)}: {row.described or named(row.hyper)}" for row in comparison.rows]
+    return [
+        f"{_label(comparison, row)}: {in_few_digits(row.described) or named(row.hyper, readable)}"
+        for row in comparison.rows
+    ]
+
+
+def _label(comparison: "Comparison", row: "Row") -> str:
+    """The name of a row, as in a report: without an article."""
+    return comparison.called(row).removeprefix("the ")

@@ -189,7 +189,7 @@ def _flushed() -> bool:
         except (OSError, ValueError) as error:
             written = False
             with suppress(OSError):
-                os.write(2, f"What was to be printed could not be written: {error}\n".encode())
+                os.write(2, f"The output could not be written: {error}\n".encode())
     return written
 
 

@@ -13,6 +13,7 @@ from pacopt.monitoring import Monitor
 from pacopt.monitoring.stream import growing, scores, watch
 from pacopt.report.evidence import draw_evidence
 from pacopt.support.interrupts import heed
+from pacopt.support.rounding import counted
 
 
 def watch_scores(
@@ -38,7 +39,7 @@ def watch_scores(
                 "Leave them out, or start a new state file.",
             )
         monitor = Monitor.load(state, certificate)
-        output.log(f"Continuing after {monitor.count} instances.")
+        output.log(f"Continuing after {counted(monitor.count, 'instance')}.")
         if monitor.alarm:
             return monitor
     else:
@@ -53,6 +54,15 @@ def watch_scores(
             history = watch(monitor, scores(growing(file, heed) if follow else iter(file)), kept)
     finally:
         kept()
+    if not monitor.count:
+        raise MonitorError(
+            f"{'The pipe' if str(source) == '-' else source} holds no scores, so nothing was watched.",
+            "At least one score is needed to watch a certificate.",
+            "Silence would look like good news.",
+            "Check what writes the scores: one on each line, or a CSV file with a column `score`.",
+        )
+    if not history.points:
+        output.log("There are no new scores.")
     if out is not None:
         draw_evidence(out, history.points, monitor.threshold)
     return monitor

@@ -13,6 +13,7 @@ from typing import Any
 from pacopt.errors import StorageError
 from pacopt.runs.files import read_json, write_json
 from pacopt.support.arrays import digest
+from pacopt.support.rounding import counted
 
 #: What is appended to the name of a run while it is under way.
 SUFFIX = ".unfinished"
@@ -51,7 +52,7 @@ class Workplace:
             self.clear()
             return f"The run is saved. To draw its report: pacopt report {self.run}" if self.run.exists() else ""
         return (
-            f"{self.kept} finished tiles are kept in {self.unfinished}. "
+            f"{counted(self.kept, 'finished tile is', 'finished tiles are')} kept in {self.unfinished}. "
             f"To continue: pacopt learn {job} --out {self.run} --resume"
         )
 

@@ -17,6 +17,7 @@ from pacopt.bounds.sums import by_rows, log_products
 from pacopt.errors import AssumptionError
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.support.rounding import and_more
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +111,8 @@ class AbsoluteLoss(AbstractBound):
         bad = np.flatnonzero(table.starts > self.truncation.level)
         if self.truncation.excess == 0 and len(bad):
             raise AssumptionError(
-                f"The start loss of instance {bad[0]} is {table.starts[bad[0]]}, above {self.truncation.level}; "
-                f"{len(bad)} are like this.",
+                f"The start loss of instance {bad[0]} is {table.starts[bad[0]]}, above "
+                f"{self.truncation.level}{and_more(len(bad) - 1)}.",
                 "The truncation declares that none is.",
                 "A declaration that the instances contradict certifies nothing.",
                 "Declare a larger bound, a second moment or a law, and certify with new training instances.",

@@ -10,6 +10,7 @@ from pacopt.assumptions import FIXED_BEFORE, IID, SECOND_MOMENT, Assumption, Sta
 from pacopt.bounds.exponential_family import AbstractLinearBound
 from pacopt.errors import AssumptionError
 from pacopt.loss_table import LossTable
+from pacopt.support.rounding import and_more
 
 #: A loss above its guaranteed bound by at most this much of the start is a rounding error of the run.
 ROUNDING = 1e-12
@@ -45,7 +46,7 @@ class GuaranteedConvergence(AbstractLinearBound):
         if len(rows):
             raise AssumptionError(
                 f"Candidate {rows[0]} ends at {table.losses[rows[0], columns[0]]} on instance {columns[0]}, above "
-                f"C rho l0 = {allowed[rows[0], columns[0]]}; {len(rows)} cells are like this.",
+                f"C rho l0 = {allowed[rows[0], columns[0]]}{and_more(len(rows) - 1)}.",
                 "The theorem needs l <= C rho(alpha) l0 for all instances.",
                 "A rate holds for the loss above its minimum: if the minimum is not 0, the declared rate is false.",
                 "Subtract the minimum (AbstractKnownMinimum), or use a bound that assumes no rate.",

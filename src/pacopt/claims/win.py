@@ -1,4 +1,4 @@
-"""It ends below a baseline on so large a part of the instances."""
+"""It ends below a baseline on at least this share of the instances."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +19,10 @@ from pacopt.support.rounding import down, percent
 
 if TYPE_CHECKING:
     from pacopt.design import Design
+
+#: A smaller probability of a win is told as none.
+WORTH_SAYING = 0.01
+LEAST = percent("0.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +72,38 @@ class Win(Over, AbstractClaim):
         return share_interval(int(won.sum()), len(won))
 
     def sentence(self, value: float | None, subject: Subject) -> str:
-        """On so many instances."""
+        """The share of instances; one below 1 % is as good as none."""
         if not value:
             return f"It could not be shown that it ever {subject.score.wins} {self.over[0]}."
+        if value < WORTH_SAYING:
+            return (
+                f"It could not be shown that it {subject.score.wins} {self.over[0]} on even {LEAST} of {subject.drawn}."
+            )
         score, part = subject.score, percent(down(value))
         return f"It {score.wins} {self.over[0]}{score.aside} on at least {part} of {subject.drawn}."
 
     def shown(self, value: float | None) -> str:
         """In per cent."""
-        return self.missing if value is None else percent(down(value))
+        return self.missing if value is None or value < WORTH_SAYING else percent(down(value))
 
     def explained(self, values: Mapping[str, Any], drawn: Mapping[str, Any], design: "Design") -> list[str]:
         """The other baselines."""
-        said = [f"{each} on at least {percent(down(values[key_of(self.name, each)]))}" for each in self.over[1:]]
-        return [f"It {design.score.wins} the other baselines too: {', '.join(said)} of instances."] if said else []
+        others = {each: values[key_of(self.name, each)] for each in self.over[1:]}
+        said = [f"{each} on at least {percent(down(value))}" for each, value in others.items() if value >= WORTH_SAYING]
+        unsaid = [each for each, value in others.items() if value < WORTH_SAYING]
+        wins = design.score.wins
+        return [
+            *([f"It {wins} the other baselines too: {', '.join(said)} of instances."] if said else []),
+            *(
+                [f"It could not be shown that it {wins} {' or '.join(unsaid)} on even {LEAST} of instances."]
+                if unsaid
+                else []
+            ),
+        ]
 
     def highlight(self, value: float | None, subject: Subject, design: "Design") -> Highlight:
         """In per cent."""
-        shown = self.missing if not value else f"≥ {percent(down(value))}"
+        shown = self.missing if value is None or value < WORTH_SAYING else f"≥ {percent(down(value))}"
         caption = (
             f"The part of new {subject.drawn} on which it {subject.score.wins} {self.over[0]}{subject.score.aside}."
         )

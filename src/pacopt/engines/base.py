@@ -120,7 +120,7 @@ class AbstractEngine(ABC):
         """This engine with runs that stop at this fraction of their start or after these steps; losses are times."""
         raise EngineError(
             f"{type(self).__name__} does not stop runs at {target!r} times their start.",
-            "The effort of a run is the number of steps that it needs for that.",
+            "The effort of a run is the number of steps to its target.",
             "",
             'Let losses count steps, infinite for never, without a start: then use Effort("solved").',
         )

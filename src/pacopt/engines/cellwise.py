@@ -25,7 +25,7 @@ from pacopt.engines.ended import (
 )
 from pacopt.engines.solution import Solution
 from pacopt.engines.work import Layout, Progress, Tile, Tiles, collect, expanded
-from pacopt.errors import CandidatesError, EngineError, PacoptError, suggest
+from pacopt.errors import CandidatesError, EngineError, PacoptError, correction
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.support.arrays import digest, frozen
@@ -194,7 +194,7 @@ class AbstractCellEngine(AbstractEngine):
                 f"Candidates with {', '.join(map(str, given)) or 'no names'} were given.",
                 f"{type(self).__name__} has the hyperparameters {', '.join(self.space)}.",
                 "",
-                f"For {unknown[0]!r}: {suggest(unknown[0], self.space)}" if unknown else "Give an array for each.",
+                correction(unknown[0], self.space) if unknown else "Give an array for each.",
             )
         values = {name: np.asarray(candidates[name]) for name in self.space}
         lengths = {len(array) if array.ndim else 0 for array in values.values()}

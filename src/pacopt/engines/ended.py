@@ -73,7 +73,7 @@ def refuse_mixed(lacking: list[bool], what: str, first: int) -> None:
     if len(set(lacking)) > 1:
         raise EngineError(
             f"Some runs have {what}, and others have none (from instance {first} on).",
-            "All runs have one, or none has.",
+            "Either all runs have one, or none.",
             "",
             "Return it for all of them; a run that failed has the loss infinity.",
         )
@@ -94,7 +94,7 @@ def refuse_changed(first: Run, second: Run, place: str, *, repeatable: bool) -> 
         f"{place} came to {shown[0]}, and to {shown[1]} when runs were made in another order.",
         "A run depends on its hyperparameters, its instance and its seed alone.",
         "It draws random numbers, or runs leave something behind: a warm start, a cache, a file. A certificate would "
-        "speak of no solver that anybody can use.",
+        "be about a solver that nobody can run again.",
         "Start a fresh solver in each call, and fix its seed.",
     )
 
@@ -105,7 +105,7 @@ def refuse_all_failed(rows: list[list[Run]], first: int) -> None:
     if first == 0 and len(failures) >= FEW and all(failures):
         raise EngineError(
             f"All of the first {len(failures)} runs failed; the first said {failures[0]!r}.",
-            "A run that fails is counted, and does not end the job; but some have to come to an end.",
+            "A run that fails is counted, and does not end the job; but some have to succeed.",
             "",
             "Correct the function, or the space: the solver may refuse such values.",
         )

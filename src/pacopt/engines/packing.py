@@ -53,7 +53,7 @@ def packed(value: Any, what: str) -> Packed:
             f"{what} cannot be sent to a worker: {type(error).__name__}: {error}.",
             "It is pickled, with everything that it refers to.",
             "Open files, locks and compiled models cannot be.",
-            "Make them inside of a function, or put it into a module that workers can import.",
+            "Make them inside a function, or put it into a module that workers can import.",
         ) from error
     found = frozenset(reached(modules))
     own = {name: file_hash(file) for name, file in own_files(found).items()}

@@ -36,9 +36,9 @@ def restored_engine(
         if passed is not None:
             _refuse_changed(part, passed, before)
         found[part] = passed if passed is not None else restored(code.get(part), arrays, part, base, before)
-    lacking = [f"{getattr(origin, part).name} is not imported, or has changed" for part in found if found[part] is None]
+    lacking = [_lacking(part, getattr(origin, part).name, code.get(part)) for part in found if found[part] is None]
     if origin.versions["pacopt"] != __version__:  # which may run the same classes in another way
-        lacking.append(f"this was learned with pacopt {origin.versions['pacopt']}, and here is {__version__}")
+        lacking.append(f"this was learned with pacopt {origin.versions['pacopt']}, and this is {__version__}")
     if lacking:
         return None, "; ".join(lacking)
     if own:
@@ -49,6 +49,14 @@ def restored_engine(
     if isinstance(origin.goal, str):
         return runs.counting("steps", None), ""
     return runs if origin.goal is None else runs.until(origin.goal, None), ""
+
+
+def _lacking(part: str, name: str, description: Any) -> str:
+    """Why a part could not be made again: it holds functions, which no run stores, or its class is not at hand."""
+    if description is None and name.startswith("pacopt."):
+        what = "solver of this run is your own function" if part == "engine" else f"{part} of this run holds your code"
+        return f"The {what}, which is not stored with it"
+    return f"{name} is not imported, or has changed"
 
 
 def _bases() -> dict[str, type]:
@@ -64,6 +72,6 @@ def _refuse_changed(part: str, given: Any, before: Code) -> None:
         raise StorageError(
             f"The {part} given differs in its {' and '.join(changed)} from what was learned with ({before.name}).",
             f"The {part} of the run is needed, with the same code and the same fields.",
-            "A certificate speaks of the code that it was made with and of no other.",
+            "A certificate is about the code that it was made with and no other.",
             "Pass what was learned with, or learn again.",
         )

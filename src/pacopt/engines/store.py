@@ -49,7 +49,7 @@ class Checkpoint:
         if changed:
             raise StorageError(
                 f"Since {self.directory} was begun, {' and '.join(changed)} changed.",
-                "In a checkpoint one job goes on as it was begun.",
+                "A checkpoint continues one job, unchanged.",
                 "A design that is changed after training instances were looked at voids the certificate, and "
                 "losses of different code must not be mixed.",
                 "Change it back; or, if nobody has seen losses of training instances yet, use another directory.",
@@ -154,8 +154,8 @@ def unwritten(path: Path, error: OSError) -> StorageError:
     """What to say of a file that could not be written."""
     return StorageError(
         f"{path} could not be written: {error}.",
-        "Finished work needs room on the disk, and leave to write there.",
-        "Nothing is lost: what was written is taken up again.",
+        "Finished work needs space on the disk, and permission to write there.",
+        "Nothing is lost: what was written is used again.",
         "Make room and start again, or leave the checkpoint out.",
     )
 

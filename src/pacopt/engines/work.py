@@ -12,6 +12,7 @@ from pacopt.engines.ended import Failures
 from pacopt.errors import TableError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
+from pacopt.support.rounding import counted
 
 if TYPE_CHECKING:
     from pacopt.engines.store import Checkpoint
@@ -206,8 +207,9 @@ def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None)
         if progress is not None:
             progress(layout.rows * int(finished.sum()), layout.rows * layout.runs)
     if not finished.all():
+        lacking = counted(int((~finished).sum()), "instance is", "instances are")
         raise TableError(
-            f"{np.sum(~finished)} instances are in none of the tiles (first: {np.argmin(finished)}).",
+            f"{lacking} in no tile (first: {finished.argmin()}).",
             "A table is put together from all of its tiles.",
             "",
             "Run the missing ones: tiles([first, ...]).",

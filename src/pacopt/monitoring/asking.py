@@ -10,7 +10,7 @@ from pacopt.support.numbers import is_real
 def mean_of(scores: list[float]) -> float:
     """The mean of the scores of a group."""
     if not scores:
-        raise MonitorError("A group without scores was given.", "A group has one at least.", "", "Leave it out.")
+        raise MonitorError("A group without scores was given.", "A group has at least one.", "", "Leave it out.")
     return sum(scores) / len(scores)
 
 
@@ -18,7 +18,10 @@ def check_rate(every: Any, ever: Any) -> None:
     """Refuse what says nothing about how often there may be a false alarm."""
     if every is not None and ever is not None:
         raise MonitorError(
-            f"every is {every!r} and ever is {ever!r}.", "One of them says how often.", "", "Leave one out."
+            f"every is {every!r} and ever is {ever!r}.",
+            "Only one of them can say how often false alarms may occur.",
+            "",
+            "Leave one out.",
         )
     if every is not None and not (is_real(every) and 1 <= every < math.inf):
         raise MonitorError(

@@ -16,6 +16,7 @@ from pacopt.monitoring.asking import check_rate, mean_of
 from pacopt.monitoring.evidence import Evidence
 from pacopt.support.arrays import digest
 from pacopt.support.numbers import is_real, is_whole
+from pacopt.support.rounding import counted
 from pacopt.support.whole import whole
 
 SCHEMA = "pacopt.monitor/1"
@@ -83,7 +84,9 @@ class Monitor:
             raise MonitorError(f"claims is {claims!r}.", "Claims go by their names.", "", 'Use ["risk", "success"].')
         named = [design.objective.name] if claims is None else [claims] if isinstance(claims, str) else list(claims)
         if not named or len(set(named)) < len(named):
-            raise MonitorError(f"claims is {claims!r}.", "Each claim is watched once.", "", "Leave it out.")
+            raise MonitorError(
+                f"claims is {claims!r}.", "It names at least one claim, and each only once.", "", "Leave it out."
+            )
         watched = {}
         for name in named:
             claim, value = design[name], certificate.deployed.values[name]
@@ -91,7 +94,7 @@ class Monitor:
             if found is None:
                 raise MonitorError(
                     f"{claim.shown(value)} is certified for the claim {name!r}.",
-                    "A claim is watched by a score between 0 and 1 of each run, whose mean it bounds.",
+                    "Only a claim that bounds the mean of a score between 0 and 1 can be watched.",
                     "",
                     "Watch another claim.",
                 )
@@ -115,8 +118,8 @@ class Monitor:
                 raise MonitorError(
                     f"Instance number {number!r} comes after number {self._number}.",
                     "Instances are numbered from 1 on, and their scores are given in this order, each of them once.",
-                    "Evidence that is counted twice, or in an order that depends on the scores, is none.",
-                    "Leave out what was told already.",
+                    "Evidence that is counted twice, or in an order that depends on the scores, is not evidence.",
+                    "Leave out the scores that were given before.",
                 )
             self._number = self._number + 1 if number is None else int(number)
             self._count += 1
@@ -131,10 +134,10 @@ class Monitor:
         with self._lock:
             if self._ever is not None:
                 raise MonitorError(
-                    f"The monitor promises a false alarm with probability {self._ever} at most, once and for all.",
-                    "It is not started again.",
-                    "Every new start would be a new chance of a false alarm.",
-                    "Use every=... for a monitor that goes on.",
+                    f"The monitor promises that the probability of ever raising a false alarm is at most {self._ever}.",
+                    "It cannot be restarted.",
+                    "Every restart would be another chance of a false alarm.",
+                    "Use every=... for a monitor that can be restarted.",
                 )
             for evidence in self._evidence.values():
                 evidence.restart()
@@ -182,7 +185,9 @@ class Monitor:
         }
 
     def __str__(self) -> str:
-        told = f"{self._count} instances, evidence {self.evidence:.3g} of {self.threshold:.3g}"
+        if not self._count:
+            return "Nothing was watched: no score has been given yet."
+        told = f"{counted(self._count, 'instance')}, evidence {self.evidence:.3g} of {self.threshold:.3g}"
         if not self._alarm:
             return f"No alarm: {told}."
         return (
@@ -217,7 +222,10 @@ class Monitor:
                 file.write((json.dumps(self.to_dict(), sort_keys=True) + "\n").encode())
         except OSError as error:
             raise MonitorError(
-                f"{target} could not be written: {error}.", "A state needs a place.", "", "Name another."
+                f"{target} could not be written: {error}.",
+                "The state has to be saved somewhere.",
+                "",
+                "Name another file.",
             ) from error
 
     @staticmethod
@@ -232,7 +240,7 @@ class Monitor:
                     f"{os.fspath(path)} is the state of the monitor of another certificate.",
                     "Evidence is gathered against the claims of one certificate.",
                     "It says nothing about those of another.",
-                    "Use the state that was saved for this one, or begin without.",
+                    "Use the state that was saved for this one, or start without one.",
                 )
             monitor = Monitor.of(certificate, [*value["evidence"]], every=value["every"], ever=value["ever"])
             evidence = {name: Evidence.from_dict(each) for name, each in value["evidence"].items()}
@@ -240,15 +248,15 @@ class Monitor:
                 raise ValueError("its claims are others")
             counts = [value[name] for name in ("number", "count", "alarms")]
             if not all(map(is_whole, counts)) or not isinstance(value["alarm"], bool):
-                raise ValueError("its counts are no whole numbers")
+                raise ValueError("its counts are not whole numbers")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, MonitorError):
                 raise
             raise MonitorError(
-                f"{os.fspath(path)} is no state of a monitor: {error}.",
-                "What Monitor.save has written is needed.",
+                f"{os.fspath(path)} is not the state of a monitor: {error}.",
+                "A file written by Monitor.save is needed.",
                 "",
-                "Begin without a state.",
+                "Start without a state.",
             ) from error
         monitor._evidence = evidence
         monitor._number, monitor._count, monitor._alarms = counts
@@ -259,7 +267,7 @@ class Monitor:
         if isinstance(run, Solution):
             if self._verdicts and self._watched[name].by_verdict:
                 raise MonitorError(
-                    "Success is a verdict of your own, which a solution does not hold.",
+                    "Success is your own verdict here, which a solution does not contain.",
                     "The score is 0 for a run that succeeded and 1 for one that did not.",
                     "",
                     "Call update(0) or update(1).",

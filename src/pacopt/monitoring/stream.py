@@ -101,5 +101,5 @@ def _unreadable(count: int, line: str, columns: list[str]) -> MonitorError:
         f"Line {count} is {line.strip()[:60]!r}.",
         f"Each line has {', '.join(columns)}.",
         "",
-        "Write one score a line, or columns under a heading with `score` and, if there are any, `number`.",
+        "Write one score a line, or columns under a heading with `score` and, optionally, `number`.",
     )

@@ -81,8 +81,10 @@ def never_shown(guesses: Guesses, train: int) -> tuple[str, ...]:
     ]
     if guesses.compared is not None and guesses.gain_epsilon < 0.5:
         most = largest_gain(guesses.compared.factor, guesses.mean, train, guesses.gain_epsilon)
-        none = " So a gain shows by luck, if at all." if most <= 1 else ""
-        said.append(f"Likewise half of the gains that it claims are at most {up(most)}, {_truly(guesses)}.{none}")
+        none = " So a gain can be shown only by luck, if at all." if most <= 1 else ""
+        said.append(
+            f"Likewise half of the gains that any valid method claims are at most {up(most)}, {_truly(guesses)}.{none}"
+        )
     return tuple(said)
 
 
@@ -133,7 +135,7 @@ def _need(claim: str, train: int | None, condition: str, least: int | None = Non
         return Need(None, f"{claim} cannot be certified with any number of instances {condition}.")
     if train > CEILING:
         return Need(
-            train, f"{claim} needs more than {CEILING:,} training instances, {condition}, and nobody has so many."
+            train, f"{claim} needs more than {CEILING:,} training instances, {condition}, more than anybody has."
         )
     floor = "" if least is None else f" With fewer than {least:,} no method shows it in half of all cases."
     return Need(train, f"{claim} needs {train:,} training instances{chance}, {condition}.{floor}")
@@ -157,9 +159,9 @@ def _truly(guesses: Guesses) -> str:
 def _watched(change: str, claim: str, certified: float | None) -> float:
     if certified is None:
         raise DesignError(
-            f"{change} is asked for, and nothing says from where.",
+            f"{change} is given, but not the value that it starts from.",
             f"A monitor compares with what is certified: {claim}.",
             "",
-            f"Give {claim}, or the number of instances.",
+            f"Give {claim} too, or the number of instances.",
         )
     return certified

@@ -42,7 +42,7 @@ def delay_of_drop(success: float, drop: float, every: float = 1e5) -> Delay:
     """
     check_probability("success", success)
     if not 0 <= drop < success:
-        raise _no_change("drop", drop, f"A success probability of {success!r} is certified; a drop is to less.")
+        raise _no_change("drop", drop, f"A success probability of {success!r} is certified; a drop ends below it.")
 
     def fails(rate: float) -> Callable[[np.random.Generator], Draw]:
         return lambda rng: lambda streams: (rng.random(streams) < rate).astype(np.float64)
@@ -54,7 +54,7 @@ def delay_of_rise(risk: float, rise: float, variation: float, every: float = 1e5
     """The delay if the mean ratio is `rise`, where `risk` is certified; ratios are Beta distributed."""
     check_probability("risk", risk)
     if not risk < rise < 1:
-        raise _no_change("rise", rise, f"A mean ratio of {risk!r} is certified; a rise is to more, and below 1.")
+        raise _no_change("rise", rise, f"A mean ratio of {risk!r} is certified; a rise ends above it, and below 1.")
     check_law(rise, variation)
 
     def beta(mean: float) -> Callable[[np.random.Generator], Draw]:
@@ -116,6 +116,6 @@ def _no_change(name: str, value: float, needed: str) -> DesignError:
     return DesignError(
         f"{name} is {value!r}.",
         needed,
-        "A change within what is certified is none that a monitor could notice.",
-        "Ask for a larger one.",
+        "A monitor cannot notice a change that stays within what is certified.",
+        "Give a larger change.",
     )

@@ -134,7 +134,7 @@ def check_gain(gain: Any) -> float:
         raise DesignError(
             f"gain is {gain!r}.",
             "It is a factor above 1.",
-            "Means that are so many times smaller are a gain only then.",
+            "It says how many times smaller the mean is; a gain makes it smaller.",
             "Use 2, for example.",
         )
     return float(gain)

@@ -20,6 +20,8 @@ from pacopt.support.sizes import CEILING, PART, Sizes, recommended_split
 BEYOND = CEILING + 1
 #: For smaller coefficients of variation the quantiles of a Beta distribution cannot be computed.
 NARROWEST = 1e-6
+#: What somebody might give for a mean ratio, where other probabilities are close to 1.
+EXAMPLES = {"risk": 0.05, "mean": 0.05}
 
 
 def split_for(train: int, min_success: float | None = None) -> Sizes:
@@ -165,13 +167,20 @@ def check_law(mean: float, variation: float) -> None:
 def check_rate(name: str, rate: float) -> None:
     """Refuse what is no part of the runs."""
     if not is_real(rate) or not 0 <= rate < 1:
-        raise DesignError(f"{name} is {rate!r}.", "It is a part of the runs, below 1.", "", "Use 0.01, for example.")
+        raise DesignError(
+            f"{name} is {rate!r}.", "It is a share of the runs: at least 0 and below 1.", "", "Use 0.01, for example."
+        )
 
 
 def check_probability(name: str, value: float) -> None:
     """Refuse what is no probability strictly between 0 and 1."""
     if not is_real(value) or not 0 < value < 1:
-        raise DesignError(f"{name} is {value!r}.", "It lies strictly between 0 and 1.", "", "Use 0.9, for example.")
+        raise DesignError(
+            f"{name} is {value!r}.",
+            "It lies strictly between 0 and 1.",
+            "",
+            f"Use {EXAMPLES.get(name, 0.99)}, for example.",
+        )
 
 
 def _unpredictable(mean: float, variation: float) -> DesignError:
@@ -179,5 +188,5 @@ def _unpredictable(mean: float, variation: float) -> DesignError:
         f"For a mean of {mean!r} with a coefficient of variation of {variation!r} nothing can be predicted.",
         f"A mean ratio above about 1e-9 is needed, and a variation of at least {NARROWEST}.",
         "The quantiles of the Beta distribution cannot be computed there.",
-        "With so small a ratio the bound is about 5.8 divided by the number of instances, at a confidence of 0.99.",
+        "For a ratio this small the bound is about 5.8 divided by the number of instances, at a confidence of 0.99.",
     )

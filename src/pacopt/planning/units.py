@@ -20,7 +20,7 @@ class Unit:
                 f"top is {self.top!r}.", "The largest value of the score is positive and finite.", "", "Use top=50."
             )
         if not isinstance(self.name, str) or not self.name.isprintable():
-            raise DesignError(f"unit is {self.name!r}.", "It is a word.", "", 'Use unit="steps".')
+            raise DesignError(f"unit is {self.name!r}.", "It is a printable text.", "", 'Use unit="steps".')
 
     def shown(self, part: float, digits: int | None = None) -> str:
         """A score in the unit; all digits of what somebody gave, unless fewer are asked for.

@@ -17,6 +17,7 @@ from pacopt.priors.tried import Tried
 from pacopt.priors.witness import GROUPS, INSTANCES, marks_in
 from pacopt.space import AbstractSpace, Domain
 from pacopt.support.arrays import digest
+from pacopt.support.rounding import counted
 from pacopt.support.values import keys
 
 #: What Optuna calls a study that nobody named; it is another one each time.
@@ -64,7 +65,7 @@ class BestTrials:
             raise PriorError(
                 f"The study has {len(self.study.directions)} objectives.",
                 "The best trials of a study with one objective become candidates.",
-                "Several objectives put trials in no order.",
+                "With several objectives there is no best trial.",
                 "Copy the trials into a study with one objective: study.add_trial(optuna.trial.create_trial("
                 "params=trial.params, distributions=trial.distributions, value=trial.values[0])).",
             )
@@ -114,7 +115,7 @@ class BestTrials:
             attributes = told.user_attrs
             rows, others = marks_in(attributes, INSTANCES) & instances, marks_in(attributes, GROUPS) & groups
             if rows or others:
-                found[who] = f"{len(rows)} instances" if rows else f"instances of {len(others)} groups"
+                found[who] = counted(len(rows), "instance") if rows else f"instances of {counted(len(others), 'group')}"
         return found
 
     def described(self, trials: Trials, measure: DiscreteMeasure) -> dict[str, Any]:
@@ -154,7 +155,7 @@ def _best(trials: tuple[Any, ...], direction: str, top: int) -> tuple[Any, ...]:
         broken = f", of which {len(known)} break a constraint" if known else ""
         raise PriorError(
             f"Of the {len(trials)} trials of the study, {len(known)} completed with a finite value{broken}.",
-            "At least one trial is needed that did its work.",
+            "At least one such trial is needed.",
             "The best trials become the candidates.",
             "Run more trials: study.optimize(objective, n_trials=100).",
         )
@@ -170,7 +171,7 @@ def _best(trials: tuple[Any, ...], direction: str, top: int) -> tuple[Any, ...]:
             f"Trial {best[0].number} has the parameters {', '.join(one)}, and trial {odd.number}, which is among the "
             f"{len(best)} best too, has {', '.join(other) or 'none'}.",
             "All candidates have the same hyperparameters.",
-            "They are rows of one table; a search space with conditions has none.",
+            "They are rows of one table, which a search space with conditions does not have.",
             "Copy the trials of one branch into a study of their own, study.add_trials([...]), and certify that one; "
             "or use a smaller `top`.",
         )

@@ -147,7 +147,7 @@ def trained(training: AbstractTraining, plan: Plan, trials: Trials, descent: Des
     if not any(isfinite(leg.held_out) for leg in course.legs):
         raise PriorError(
             f"After {plan.legs} legs of {plan.size} updates no leg has ended with a finite loss on held-out instances.",
-            "Training has to end somewhere.",
+            "At least one leg has to end with a finite loss.",
             f"From {plan.restarts} starts all runs overflow, or have no gradient: {'; '.join(course.remarks)}.",
             "Use a smaller rate, Train(rate=1e-3), or let the algorithm start with smaller steps.",
         )

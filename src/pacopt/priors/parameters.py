@@ -111,7 +111,7 @@ def _choice(name: str, choices: Sequence[Any]) -> Choice:
         raise CandidatesError(
             f"The parameter {name!r} of the study is one of {', '.join(map(repr, choices))}.",
             "pacopt chooses between texts, booleans or finite numbers, all of one kind.",
-            "They stand in statements and files, and are compared there.",
+            "They are printed in statements, stored in files and compared.",
             "Let the study choose between names, and look up in the function what they stand for. These trials can be "
             "copied: study.add_trial(optuna.trial.create_trial(params=..., distributions=..., value=...)).",
         ) from error

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.stats import qmc
 
-from pacopt.errors import CandidatesError, suggest
+from pacopt.errors import CandidatesError, correction
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.cube import distinct
 from pacopt.priors.trials import Trials
@@ -125,6 +125,6 @@ def checked_names(given: Mapping[str, Any], known: Mapping[str, Any], *, spaces:
                 f"There is no hyperparameter {name!r}.",
                 f"The algorithm has {', '.join(known)}.",
                 "A value that is never read would be certified as if it mattered.",
-                f"For {name!r}: {suggest(name, known)}",
+                correction(name, known),
             )
     return given

@@ -82,7 +82,7 @@ class Trials:
         """A training on some instances of the prior split; rejected if there are no gradients."""
         if self.trains is None:
             raise PriorError(
-                "These trials can run candidates, and cannot train them.",
+                "These trials can run candidates, but not train them.",
                 "Training needs an engine whose runs can be differentiated.",
                 "",
                 "Pass Trials(..., trains=engine.training, steps=engine.steps).",

@@ -5,6 +5,7 @@ import html
 from pathlib import Path
 
 from pacopt.certificate import Certificate
+from pacopt.statement import known_texts
 
 #: The name of the report in the directory of its run.
 REPORT = "report.html"
@@ -24,7 +25,7 @@ def certificate_meta(certificate: Certificate) -> str:
 
 def statement_element(certificate: Certificate) -> str:
     """The statement of the certificate word for word, as an element of a page."""
-    return f'<pre id="statement">{html.escape(str(certificate))}</pre>'
+    return _statement(str(certificate))
 
 
 def report_problem(path: Path, certificate: Certificate) -> str | None:
@@ -38,9 +39,13 @@ def report_problem(path: Path, certificate: Certificate) -> str | None:
         return f"{path.name} was altered after it was drawn (its seal is broken); `pacopt report` draws it again"
     if certificate_meta(certificate).encode() not in content:
         return f"{path.name} shows another certificate; `pacopt report` draws it again"
-    if statement_element(certificate).encode() not in content:
+    if not any(_statement(text).encode() in content for text in known_texts(certificate)):
         return f"{path.name} does not say what certificate.json says; `pacopt report` draws it again"
     return None
+
+
+def _statement(text: str) -> str:
+    return f'<pre id="statement">{html.escape(text)}</pre>'
 
 
 def _hash(body: bytes) -> str:

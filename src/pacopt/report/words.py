@@ -12,13 +12,9 @@ from pacopt.claims.checking import is_ours
 from pacopt.comparison import Comparison, Row
 from pacopt.design import Design
 from pacopt.scores import Ratio
-from pacopt.support.rounding import PERCENT, percentage
+from pacopt.support.rounding import PERCENT, legible, percentage
 from pacopt.support.values import named, short
 
-#: Whole numbers below this one are written out.
-WRITTEN_OUT = 1e6
-#: Smaller numbers than this one never look whole if they are not.
-CLOSE = 10.0
 #: A bound on what is at most `scale` by itself, or nearly, says nothing if it is so many times larger.
 FAR = 10.0
 #: What is said in place of such a bound.
@@ -93,14 +89,7 @@ def value_text(value: Any) -> str:
     >>> [value_text(value) for value in (0.123456, 0.99996123, 12345.0, 20, True, "dual simplex")]
     ['0.1235', '0.99996', '12345', '20', 'True', 'dual simplex']
     """
-    if not isinstance(value, float):
-        return short(value)
-    if value.is_integer() and abs(value) < WRITTEN_OUT:
-        return f"{value:.0f}"
-    digits = 4
-    while digits < 17 and abs(value) < CLOSE and float(f"{value:.{digits}g}").is_integer():
-        digits += 1  # a momentum of 0.99996 is not one of 1
-    return estimate(value, digits)
+    return legible(value) if isinstance(value, float) else short(value)
 
 
 def hyper_text(hyper: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pacopt.errors import StorageError
+from pacopt.support.rounding import counted
 
 #: The version of the stored form.
 SCHEMA = "pacopt.run/1"
@@ -77,8 +78,10 @@ def checked_files(directory: str | os.PathLike[str]) -> dict[str, Path]:
     target = checked_path(directory)
     problems = damage(target)
     if problems:
+        others = len(problems) - 1
+        more = f" {counted(others, 'more file is', 'more files are')} not as saved." if others else ""
         raise StorageError(
-            f"{target}: {problems[0]}." + (f" {len(problems) - 1} more files are like this." if problems[1:] else ""),
+            f"{target}: {problems[0]}.{more}",
             "All files of a run are as they were saved.",
             "Numbers that do not belong together would be taken for a certificate.",
             "Restore the directory from a copy, or learn again.",
@@ -93,7 +96,7 @@ def damage(directory: Path) -> list[str]:
         path = directory / name
         try:
             if path.exists() and not path.is_file():  # whoever reads a pipe waits for ever
-                problems.append(f"{name} is no regular file")
+                problems.append(f"{name} is not a regular file")
                 continue
             found = _fingerprint(path)
         except FileNotFoundError:

@@ -60,7 +60,7 @@ def recording(
     if beyond:
         raise DesignError(
             f"The score is {score!r}, and {beyond[0]!r} times the start is to be reached within a budget.",
-            "A run that stops at its target reaches nothing below it.",
+            "A run that stops at its target never goes below it.",
             "",
             "Leave out targets of the budget below that of the effort.",
         )
@@ -133,7 +133,7 @@ def checked_score(
     if given:
         raise DesignError(
             f"The score is {score!r}, and {given[0]} is given.",
-            "Where losses have no start, nothing is said of a part of it; with Effort, success is to meet its target.",
+            "Without a start loss there is no fraction of it to reach; with Effort, success means meeting its target.",
             "Two answers to one question could differ.",
             f"Leave {given[0]} out.",
         )

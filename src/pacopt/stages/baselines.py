@@ -197,7 +197,7 @@ def _refuse_fitted(name: str, learned: Any, parts: Split) -> None:
         raise DesignError(
             f"The baseline {name or 'given'!r} was learned from {len(shared)} of the training instances.",
             "A baseline is fixed before training instances are seen.",
-            "What was fitted to them does better there than on new ones, and a gain over it would not hold.",
+            "A baseline fitted to them does better on them than on new ones, and a gain over it would not hold.",
             "Learn it from other instances, or take them out of the training split.",
         )
 
@@ -214,7 +214,7 @@ def _engine(baseline: Baseline, engine: AbstractEngine) -> AbstractEngine:
     if not isinstance(engine, Traced):
         raise DesignError(
             f"The baseline has another algorithm or number of steps, and runs are made by {type(engine).__name__}.",
-            "That is for algorithms in JAX.",
+            "Only algorithms in JAX can be combined this way.",
             "",
             "Give hyperparameters of the engine.",
         )

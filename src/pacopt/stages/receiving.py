@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.errors import CandidatesError, InstancesError, suggest
+from pacopt.errors import CandidatesError, InstancesError, correction
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.support.contents import FILE, OBJECT
@@ -23,7 +23,7 @@ def received(instance: Any, expected: Mapping[str, str]) -> tuple[dict[str, Any]
             else f"An object of type {type(instance).__name__} was given.",
             f"One instance is a mapping with {', '.join(expected)}.",
             "",
-            f"For {unknown[0]!r}: {suggest(unknown[0], expected)}" if unknown else "Use instances[0], for example.",
+            correction(unknown[0], expected) if unknown else "Use instances[0], for example.",
         )
     if {**expected} == {FILE: FILE}:
         row = Instances.of_files([instance[FILE]])
@@ -52,7 +52,7 @@ def candidate_of(table: LossTable, hyper: Any) -> dict[str, Any]:
         if same_hyper(candidate, wanted):
             return candidate
     raise CandidatesError(
-        f"{hyper!r} is none of the {table.shape[0]} candidates.",
+        f"{hyper!r} is not one of the {table.shape[0]} candidates.",
         "Hyperparameters to solve with come from the certificate, from sample() or from the frontier.",
         "The certificate covers the candidates of its design and nothing between them.",
         "Leave `hyper` out for the deployed ones.",

@@ -16,6 +16,7 @@ from pacopt.priors.best_trials import BestTrials
 from pacopt.priors.witness import group_marks, instance_marks
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
+from pacopt.support.rounding import counted
 
 
 def checked_seed(seed: Any, progress: Any) -> int:
@@ -64,7 +65,7 @@ class TrainingGuard:
             used = np.flatnonzero(suspect)
             if len(used):
                 raise PriorError(
-                    f"The prior ran candidates on {len(used)} instances that are {where} (first: index {used[0]}).",
+                    f"The prior ran candidates on {counted(len(used), 'instance')} {where} (first: index {used[0]}).",
                     "A prior is a function of the prior split.",
                     "The bound needs candidates and weights chosen before the training instances were seen; otherwise "
                     "the certificate is void."
@@ -107,15 +108,15 @@ def refuse_seen(prior: Any, split: Split) -> None:
         found = prior.seen(marks, group_marks(instances))
         if found:
             who, what = next(iter(found.items()))
-            more = f", and {len(found) - 1} more of its trials did" if len(found) > 1 else ""
+            more = f", and so did {counted(len(found) - 1, 'more trial')}" if len(found) > 1 else ""
             raise PriorError(
-                f"{who} saw {what} that are in the {part} split{more}.",
+                f"{who} saw {what} of the {part} split{more}.",
                 "A study whose best trials become the candidates uses the prior split, or instances of its own.",
                 "Trials that were chosen by looking at training instances have been lucky there, and the certificate "
                 "would be void."
                 if part == "training"
                 else "A test shows something only on instances that were used for nothing else.",
-                "Make the study on split.prior; or certify this one with new instances, which it never saw.",
+                "Make the study on split.prior, or certify this one with new instances, which it never saw.",
             )
 
 

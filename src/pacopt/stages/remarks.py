@@ -8,6 +8,7 @@ import numpy as np
 from pacopt.comparison import Comparison, Curves, Raw, times
 from pacopt.provenance import Origin
 from pacopt.space import Array, Domain, Interval, Whole
+from pacopt.support.rounding import counted
 from pacopt.support.values import short
 
 #: A mean ratio above the first that fell by less than to this part in the last half of the steps has come to a stop.
@@ -37,14 +38,14 @@ def remarks_on(
     found = _edges(hyper, origin.domain, studied=origin.study is not None, job=job)
     if not origin.seeds_matter:
         found.append(
-            "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key; if it is "
+            "runs with different seeds end alike, to the last digit: the algorithm seems to ignore its key. If it is "
             "not random, derive it from pacopt.AbstractAlgorithm (or leave out random = True)"
         )
     found += [f"in training {remark}" for remark in origin.training]
     if curves is not None and not origin.known_minimum:
         found += _plateau(curves)
     found += [
-        f"{count} training runs of {name} failed, and count as the worst that there is"
+        f"{counted(count, 'training run')} of {name} failed, which counts as the worst possible"
         for name, count in origin.failed_baselines.items()
     ]
     if comparison is None:
@@ -84,7 +85,7 @@ def _edges(hyper: Mapping[str, Any], domain: Domain, *, studied: bool, job: bool
                 else f"learn with new training instances and {_wider(name, space, job)}"
             )
             found.append(
-                f"{what} {'outside of' if beyond else 'at the edge of'} where it was looked for, [{space.low:g}, "
+                f"{what} {'outside' if beyond else 'at the edge of'} the range that was searched, [{space.low:g}, "
                 f"{space.high:g}]{more}, {wider}"
             )
     return found

@@ -64,7 +64,7 @@ class Stages:
         if other and self.score.counts_steps:
             raise DesignError(
                 f"The score is {self.score!r}, and the baseline {other[0]!r} has its own number of steps.",
-                "What is counted by steps is compared for equal numbers of them.",
+                "A score that counts steps is compared at equal numbers of steps.",
                 "With fewer steps a baseline would look worse, or better, than it is.",
                 "Leave the steps of the baseline out.",
             )

@@ -68,7 +68,7 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 def _loaded(path: Path) -> dict[str, np.ndarray]:
     if path.exists() and not path.is_file():  # nobody writes to a pipe that is forgotten in a directory
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     with open(path, "rb") as file:
         if file.read(len(_NPY)) == _NPY:
             raise ValueError("it holds a single array without a name")

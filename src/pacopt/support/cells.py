@@ -10,6 +10,7 @@ import numpy as np
 from pacopt.errors import TableError
 from pacopt.support.arrays import frozen
 from pacopt.support.numbers import is_real
+from pacopt.support.rounding import counted
 from pacopt.support.values import ONLY
 
 
@@ -34,7 +35,7 @@ def refuse_other_verdicts(times: np.ndarray, success: np.ndarray | None) -> None
         raise TableError(
             f"{odd} runs have a time, and the verdict that they did not succeed.",
             "A time is when a run met its target; it is infinite for one that never did.",
-            "It would count as solved here, and as failed there.",
+            "It would count as solved in one place and as failed in another.",
             "Use numpy.where(success, times, numpy.inf), and leave success out.",
         )
 
@@ -62,7 +63,7 @@ def first_times(times: Any, shape: tuple[int, ...]) -> dict[float, np.ndarray]:
         if (array < earlier).any():
             raise TableError(
                 f"{int((array < earlier).sum())} runs meet the target {target!r} before an easier one.",
-                "Who meets a target has met all larger ones, at the latest by then.",
+                "A run that meets a target has met all larger ones, at the latest by then.",
                 "Times that contradict each other cannot all be first ones.",
                 "Take the first step at which the loss is at or below the target times its start.",
             )
@@ -77,8 +78,9 @@ def refuse_bad_losses(losses: np.ndarray, start: np.ndarray | None, *, first_ins
     """
     bad = np.empty(0, dtype=int) if start is None else np.flatnonzero(~np.isfinite(start) | (start < 0))
     if start is not None and len(bad):
+        told = counted(len(bad), "start is invalid", "starts are invalid")
         raise TableError(
-            f"The start loss of instance {first_instance + bad[0]} is {start[bad[0]]}; {len(bad)} are like this.",
+            f"The start loss of instance {first_instance + bad[0]} is {start[bad[0]]}; {told}.",
             "A start loss is finite and not negative.",
             "Every statement is relative to the start, so without one nothing can be said about the instance.",
             "Check the data of that instance and the start of the problem; a loss bounded below by "
@@ -88,7 +90,7 @@ def refuse_bad_losses(losses: np.ndarray, start: np.ndarray | None, *, first_ins
     if len(rows):
         raise TableError(
             f"The loss of candidate {rows[0]} on instance {first_instance + columns[0]} is "
-            f"{losses[rows[0], columns[0]]}; {len(rows)} are negative.",
+            f"{losses[rows[0], columns[0]]}; {counted(len(rows), 'loss is', 'losses are')} negative.",
             "Losses are not negative.",
             "Ratios of losses, on which every certificate rests, mean nothing for negative values.",
             "Subtract a lower bound in the loss, or give the problem a minimum (AbstractKnownMinimum); if it has one, "
@@ -105,7 +107,7 @@ def plain_json(provenance: Any) -> dict[str, Any]:
             f"The provenance cannot be written as JSON: {error}.",
             "It is a mapping of names to plain values.",
             "It is stored and hashed with the table.",
-            "Leave out what is no number, text or list of these.",
+            "Leave out everything but numbers, texts and lists of these.",
         ) from error
     return value
 
@@ -116,7 +118,7 @@ def real_array(name: str, array: Any) -> np.ndarray:
         result = np.asarray(array)
     except ValueError as error:
         raise TableError(
-            f"{name} is no array: {error}.", "Every row has the same length.", "", "Use NaN for a run that failed."
+            f"{name} is not an array: {error}.", "Every row has the same length.", "", "Use NaN for a run that failed."
         ) from error
     if result.dtype.kind not in "fiu" and result.size:
         raise TableError(
@@ -199,7 +201,7 @@ def _candidate_values(name: str, values: Any) -> np.ndarray:
             "The values of a hyperparameter are finite numbers (whole ones up to 2^53), arrays of them, texts, or "
             "booleans; one kind.",
             "A candidate is stored, compared and deployed by its values.",
-            "Use texts for what is none of these.",
+            "Use texts for anything else.",
         ) from error
 
 
@@ -248,7 +250,8 @@ def baseline_rows(baselines: Any, runs: int) -> dict[str, np.ndarray]:
         bad = np.flatnonzero(np.isnan(row) | (row < 0))
         if len(bad):
             raise TableError(
-                f"The loss of the baseline {name!r} on instance {bad[0]} is {row[bad[0]]}; {len(bad)} are like this.",
+                f"The loss of the baseline {name!r} on instance {bad[0]} is {row[bad[0]]}; "
+                f"{counted(len(bad), 'loss is', 'losses are')} invalid.",
                 "A baseline has a loss, not negative, on every instance; infinity says that its run failed.",
                 "A baseline that is missing where it does well would make a gain look larger than it is.",
                 "Run it on every instance, and use numpy.inf for runs that failed.",

@@ -51,9 +51,9 @@ def refuse_changed_files(paths: np.ndarray, contents: np.ndarray) -> None:
     if changed:
         raise InstancesError(
             f"{len(changed)} of {len(paths)} files are gone or have other bytes than before (first: {changed[0]}).",
-            "Instances are run again as they were.",
+            "Instances must be the same when they are run again.",
             "",
-            "Bring them back.",
+            "Restore them.",
         )
 
 
@@ -70,7 +70,7 @@ def objects_and_contents(objects: Sequence[Any], fingerprint: Callable[[Any], An
             f"{len(kept)} objects with the fingerprint {fingerprint!r} were given.",
             "There is at least one object, and a function that returns bytes, a text or a number for each: equal ones "
             "exactly for equal objects.",
-            "By it an instance is recognised that was used before.",
+            "It is how an instance that was used before is recognised.",
             "Use Instances.of_objects(models, fingerprint=lambda model: model.to_json()).",
         )
     array = np.empty(len(kept), dtype=object)

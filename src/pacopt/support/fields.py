@@ -33,7 +33,7 @@ def checked_field(name: object, array: Any, *, hashed: bool = False) -> np.ndarr
         result = np.asarray(array)
     except ValueError as error:
         raise InstancesError(
-            f"Field {name!r} is no array: {error}.",
+            f"Field {name!r} is not an array: {error}.",
             "Every instance needs the same shape.",
             "Instances are solved in batches.",
             "Pad the rows to a common shape.",

@@ -1,11 +1,65 @@
-"""Numbers as they are printed: rounded to the safe side."""
+"""Numbers as they are printed: bounds rounded to the safe side, others with as many digits as are read."""
 
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import isfinite
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pacopt.support.intervals import Factor
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number of things in words.
+
+    >>> counted(1, "file"), counted(2000, "file"), counted(2, "does", "do")
+    ('1 file', '2,000 files', '2 do')
+    """
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def and_more(others: int, noun: str = "") -> str:
+    """The end of a sentence about the first of several: how many others there are.
+
+    >>> and_more(0), and_more(1), and_more(3, "pair")
+    ('', ', and so is 1 more', ', and so are 3 more pairs')
+    """
+    if not others:
+        return ""
+    return f", and so {'is' if others == 1 else 'are'} " + (
+        counted(others, f"more {noun}") if noun else f"{others:,} more"
+    )
+
+
+#: Whole numbers below this one are written out.
+WRITTEN_OUT = 1e6
+#: Smaller numbers than this one never look whole if they are not.
+CLOSE = 10.0
+#: A number with more digits than anybody reads.
+LONG = re.compile(r"(?<![\w.])-?\d+\.\d{5,}(?:e[+-]?\d+)?(?![\w.])")
+
+
+def legible(value: float) -> str:
+    """A number with four digits, or with as many as it takes not to look whole if it is not.
+
+    >>> [legible(value) for value in (0.123456, 0.99996123, 12345.0, 4.00213e-07)]
+    ['0.1235', '0.99996', '12345', '4.002e-7']
+    """
+    if value.is_integer() and abs(value) < WRITTEN_OUT:
+        return f"{value:.0f}"
+    digits = 4
+    while digits < 17 and abs(value) < CLOSE and float(f"{value:.{digits}g}").is_integer():
+        digits += 1  # a momentum of 0.99996 is not one of 1
+    return re.sub(r"e([+-])0+", r"e\1", f"{value:.{digits}g}")
+
+
+def in_few_digits(text: str) -> str:
+    """A text with its long numbers made legible.
+
+    >>> in_few_digits("Nesterov with step_size = 0.0003999960000399996, 50 steps")
+    'Nesterov with step_size = 0.0004, 50 steps'
+    """
+    return LONG.sub(lambda number: legible(float(number[0])), text)
 
 
 def percentage(level: float) -> str:

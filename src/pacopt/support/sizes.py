@@ -40,7 +40,7 @@ def recommended_split(total: int, min_success: float | None = None) -> Sizes:
             f"There are {total!r} instances.",
             f"At least three are needed, one for each part, and at most {CEILING:,} make sense.",
             "",
-            "Collect more, or fewer.",
+            "Give another number of instances.",
         )
     part = min(MOST, max(1, floor(PART * total)))
     needed = 1 if min_success is None else _seen(min_success)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pacopt.errors import SplitError
 from pacopt.support.arrays import frozen
+from pacopt.support.rounding import and_more
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,8 +60,8 @@ def _refuse_shared(rows: Mapping[str, np.ndarray]) -> None:
     for where, found in shared.items():
         if len(found):
             raise SplitError(
-                f"Source row {found[0]} stands {where}, and {len(found) - 1} more rows do.",
-                "A source row is one draw and stands in one part, once in train.",
+                f"Source row {found[0]} is {where}{and_more(len(found) - 1)}.",
+                "A source row is one draw: it is in one part only, and in train only once.",
                 "allow_duplicates=True is about separate draws that are equal. One draw used twice is counted as two, "
                 "or chooses the candidates that it certifies: the certificate would be void.",
                 "Make the parts with pacopt.split, which gives each row to one part.",

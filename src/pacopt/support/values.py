@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pacopt.support.rounding import legible
+
 #: What a single candidate without hyperparameters is named by.
 ONLY = "candidate"
 #: Hexadecimal digits of a mark that people are shown.
@@ -58,6 +60,20 @@ def exact(value: Any) -> str:
 def short(value: Any) -> str:
     """A value in a table: real numbers with four digits."""
     return f"{value:.4g}" if isinstance(value, float) else exact(value) if _is_array(value) else f"{value}"
+
+
+def readable(value: Any) -> str:
+    """A value in a sentence: a real number with few digits, anything else as it is.
+
+    >>> readable(0.99996123), readable("polyak"), readable(20)
+    ('0.99996', "'polyak'", '20')
+    """
+    return legible(value) if isinstance(value, float) else exact(value)
+
+
+def is_shortened(value: Any) -> bool:
+    """Whether a sentence shows less than the whole value."""
+    return isinstance(value, float) and float(legible(value)) != value
 
 
 def named(hyper: Mapping[str, Any], write: Any = short) -> str:

@@ -16,7 +16,7 @@ from pacopt.errors import PacoptError, ResourceError
 from pacopt.support.own_code import differing
 
 #: A failure that begins so is one of the worker, and not of a run.
-UNPACKED, UNSENT = "could not be loaded", "came to something that cannot be sent back"
+UNPACKED, UNSENT = "could not be loaded", "returned something that cannot be sent back"
 EDITED = "needs another file of the module "
 #: One thread for linear algebra: there is a worker for each core, and measured seconds are those of one core.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -58,7 +58,7 @@ def refuse_full(error: BaseException | None) -> None:
             raise ResourceError(
                 f"The disk is full on {os.uname().nodename}: {cause}.",
                 "Runs that write files need room for them.",
-                "A run that fails for the lack of it says nothing of its solver.",
+                "A run that fails because the disk is full says nothing about its solver.",
                 "Make room and start again; with a checkpoint, what is finished is kept.",
             ) from error
         cause = cause.__cause__ or cause.__context__

@@ -11,9 +11,11 @@ import numpy as np
 from pacopt.errors import StorageError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
+from pacopt.support.rounding import counted
 
 if TYPE_CHECKING:
     from pacopt.learned import Learned
+    from pacopt.provenance import Origin
 
 #: A cell that is run again may differ by this much of its loss, and by this much of its start.
 TOLERANCE, ROUNDING = 1e-6, 1e-9
@@ -48,8 +50,8 @@ def run_again(
             "",
             "Save runs with their instances, or pass instances=...."
             if learned.train is None
-            else "Import the code before, or pass problem=... and algorithm=..., or engine=... (on the command line: "
-            "--job job.toml).",
+            else f"In Python, pass it: {_call(learned.origin)}. On the command line, name the job file of the run: "
+            "--job job.toml.",
         )
     if success is not None and predicate_hash(success) != learned.origin.predicate:
         return 0, ["the success predicate that was given is not the one of the run"], []
@@ -66,9 +68,17 @@ def run_again(
     more, found, notes = _baselines_again(learned, table)
     cells, problems = cells + more, problems + found
     if len(problems) > EXAMPLES:
-        rest = f"{len(problems) - EXAMPLES} more cells differ: the code, or the table, is another than it was"
+        rest = (
+            f"{counted(len(problems) - EXAMPLES, 'more cell differs', 'more cells differ')}: code or table have changed"
+        )
         problems = [*problems[:EXAMPLES], rest]
     return cells, problems, notes
+
+
+def _call(origin: "Origin") -> str:
+    """How the code of a run is passed to `verify`."""
+    given = "problem=..., algorithm=..." if origin.engine is None else "engine=..."
+    return f"pacopt.verify(directory, rerun=20, {given})"
 
 
 def _found(instances: Instances, table: LossTable) -> Instances:
@@ -159,12 +169,12 @@ def _excuses(runner: Any, candidates: dict[str, Any], train: Instances, about: M
     """
     from pacopt.engines.ended import BY_CHANCE
 
-    counted = sum(about.get("failures", {}).get(kind, 0) for kind in BY_CHANCE)
+    allowed = sum(about.get("failures", {}).get(kind, 0) for kind in BY_CHANCE)
     places = {mark: row for row, mark in enumerate(train.fingerprints.tolist())}
 
     def excused(before: LossTable, again: LossTable) -> np.ndarray:
         found: np.ndarray = np.isinf(before.losses) & np.isfinite(again.losses)
-        found &= found.sum() <= counted
+        found &= found.sum() <= allowed
         lost = np.isfinite(before.losses) & np.isinf(again.losses)
         possible = again.fingerprints is not None and any(
             kind in again.provenance.get("failures", {}) for kind in BY_CHANCE

@@ -55,7 +55,7 @@ def check_workers(workers: Any, limit: Any, memory: Any, executor: Any) -> None:
     if executor is not None and not (isinstance(executor, Executor) and alone):
         raise EngineError(
             f"executor is {executor!r}, with {workers} workers and the limits {limit!r} and {memory!r}.",
-            "It is a concurrent.futures.Executor, which knows its own workers; nobody can stop a call of its.",
+            "It is a concurrent.futures.Executor, which has its own workers and whose calls cannot be stopped.",
             "",
             "Use workers=2 and limit=10.0 without an executor, or an executor alone.",
         )

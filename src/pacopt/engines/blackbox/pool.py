@@ -98,7 +98,7 @@ class Pool:
         if not hasattr(os, "killpg"):
             raise EngineError(
                 f"Workers are asked for on {sys.platform}.",
-                "They need processes as Linux and macOS have them.",
+                "They need processes of the kind that Linux and macOS have.",
                 "",
                 "Leave workers and limit out, or give an executor.",
             )
@@ -262,7 +262,7 @@ class Pool:
             f"No worker starts. {what}",
             "A worker loads the function and waits for calls.",
             "The memory may be full, or something that the function imports ends the process.",
-            "Use fewer workers or more memory, or none of both to see what happens.",
+            "Use fewer workers or more memory; leave both out to see what happens.",
         )
 
 
@@ -283,8 +283,8 @@ def understood(answer: Answer) -> Answer:
         raise EngineError(
             f"The file of module {answer.failure.removeprefix(EDITED)} is not what it was when the table was begun.",
             "A table is made by one version of the code.",
-            "A worker that was started since would run another one.",
-            "Put the file back and start again, or delete what is stored and start anew.",
+            "A worker started since then would run another version.",
+            "Restore the file and start again, or delete what is stored and start over.",
         )
     if answer.failure.startswith((UNPACKED, UNSENT)):
         raise EngineError(

@@ -82,9 +82,9 @@ def largest(x: np.ndarray, *residuals: float) -> float:
 def _finite(array: np.ndarray, name: str, infinite: bool) -> np.ndarray:
     if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
         raise EngineError(
-            f"{name} has entries that are no {'numbers' if infinite else 'finite numbers'}.",
+            f"{name} has entries that are not {'numbers' if infinite else 'finite numbers'}.",
             "A problem is made of numbers; only bounds may be infinite.",
-            "Solvers may report anything then, residuals of 0 too.",
+            "Solvers may report anything then, even residuals of 0.",
             "Correct the fields of the instances, or what the function returns.",
         )
     return array

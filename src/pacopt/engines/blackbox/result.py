@@ -52,7 +52,7 @@ def result_of(value: Any, place: str) -> Result:
             f"{place} returned {_shown(value)}.",
             "A solve function returns a loss, a pacopt.Result, or a mapping with some of its names: "
             f"{', '.join(KNOWN)}.",
-            "What is not understood must not be certified as something else.",
+            "A value that is misunderstood would be certified as something else.",
             "Return float(loss), or pacopt.Result(loss=..., iterations=..., success=...).",
         )
     for name in ("loss", "start_loss", "iterations", "seconds"):
@@ -65,7 +65,7 @@ def result_of(value: Any, place: str) -> Result:
             raise EngineError(
                 f"{place} returned {name} = {number!r}.",
                 "It is not negative.",
-                "Scores are parts of what a number can be at most, from 0 on.",
+                "A score is the fraction of the largest possible number, from 0 on.",
                 "Subtract a lower bound from losses, the smallest value that they can have.",
             )
     if value.success is not None and not isinstance(value.success, bool | np.bool_):

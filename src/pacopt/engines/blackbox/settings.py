@@ -8,10 +8,11 @@ import numpy as np
 
 from pacopt.errors import EngineError, suggest
 from pacopt.space import AbstractSpace, Choice, Domain, Interval, Whole
+from pacopt.support.own_code import file_of, is_own
 
 #: Settings of several solvers that no adapter passes on, and why.
 QUIET = "Runs print nothing."
-TIMED = "It stops a run by the clock, so that a table would come out differently when it is made again."
+TIMED = "It stops a run by the clock, so a table would come out differently when it is made again."
 
 
 class Chosen(NamedTuple):
@@ -27,13 +28,18 @@ def package(name: str, least: tuple[int, int]) -> Any:
     wanted = ".".join(map(str, least))
     try:
         module = importlib.import_module(name)
-    except ImportError as error:
+    except Exception as error:  # whatever a file of this name does that is not the package
+        _refuse_hidden(name, file_of(name), error)
+        if not isinstance(error, ImportError):
+            raise
         raise EngineError(
             f"The package {name} cannot be imported: {error}.",
             f"{name} {wanted} or newer is needed; it is in the extra [solvers].",
             "",
             'pip install "pacopt[solvers]"',
         ) from error
+    if not hasattr(module, "__version__"):  # asked first, since this is called in every run
+        _refuse_hidden(name, getattr(module, "__file__", None), None)
     version = str(module.__version__)
     if tuple(int(part) for part in version.split(".")[:2]) < least:
         raise EngineError(
@@ -43,6 +49,17 @@ def package(name: str, least: tuple[int, int]) -> Any:
             'pip install --upgrade "pacopt[solvers]"',
         )
     return module
+
+
+def _refuse_hidden(name: str, file: str | None, cause: Exception | None) -> None:
+    """Refuse a file of the user's own that Python finds in place of a package."""
+    if file is not None and is_own(file):
+        raise EngineError(
+            f"{file} hides the package {name}: Python imports this file in its place.",
+            f"The package {name} is needed.",
+            "",
+            "Rename the file, or move it to another directory.",
+        ) from cause
 
 
 def chosen(
@@ -72,7 +89,7 @@ def chosen(
         if name not in usual:
             raise EngineError(
                 f"{name!r} is given as a setting of {solver}.",
-                "It is none of those that can be set here.",
+                "It is not one of those that can be set here.",
                 "",
                 f"For {name!r}: {suggest(str(name), usual)}",
             )
@@ -116,7 +133,7 @@ def _default(solver: str, name: str, value: Any, space: AbstractSpace) -> Any:
         value = float(value) if isinstance(space, Interval) else int(value) if value == int(value) else value
     if not space.holds(np.asarray([value])):
         raise EngineError(
-            f"The default of {name!r} in {solver} is {value!r}, which is no value of {space!r}, where it is searched.",
+            f"The default of {name!r} in {solver} is {value!r}, which is not in {space!r}, where it is searched.",
             "The defaults are run too.",
             "They are what a gain is claimed over.",
             f'Widen the space, or name another default: defaults={{"{name}": ...}}.',

@@ -56,7 +56,7 @@ class Cluster:
             raise EngineError(
                 "Seconds are to be measured by the workers of a cluster.",
                 "They are measured on one machine, with a core for each worker.",
-                "Nobody here knows on which machine, and beside what, the solver will be used.",
+                "It is not known on which machine, and beside what, the solver will be used.",
                 "Count iterations, or leave the executor out.",
             )
         spread = Spread(work, self)

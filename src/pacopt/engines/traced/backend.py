@@ -23,7 +23,7 @@ def need_backend() -> None:
             raise EngineError(
                 f"This process was forked after JAX had been used in process {_users[0]}.",
                 "JAX runs in the process that used it first, or in one that was started anew.",
-                "Its threads do not survive a fork, and it would wait for them for ever.",
+                "Its threads do not survive a fork, and it would wait for them forever.",
                 'Start processes with multiprocessing.get_context("spawn").',
             )
         return
@@ -32,7 +32,7 @@ def need_backend() -> None:
     except RuntimeError as error:
         raise EngineError(
             f"JAX cannot start: {str(error).splitlines()[0]}",
-            "One of its platforms has to be there.",
+            "At least one of its platforms must be available.",
             "",
             "Unset JAX_PLATFORMS, or set it to cpu.",
         ) from error
@@ -49,9 +49,9 @@ def errors_explained(where: str, remedy: str = NAN) -> Iterator[None]:
         if CALLBACK not in lines[0]:
             raise EngineError(
                 f"JAX gave up {where}: {lines[0]}",
-                "Runs have to come to an end.",
+                "Every run has to finish.",
                 "",
-                "If it is for want of memory, use fewer candidates at a time or smaller instances.",
+                "If memory ran out, use fewer candidates at a time or smaller instances.",
             ) from error
         raise ProblemError(
             f"Python code that JAX calls back raised an error {where}: {lines[-1].rstrip('.')}.",

@@ -13,7 +13,7 @@ from pacopt.engines.traced.foreknowledge import refuse_foreknowledge
 from pacopt.engines.traced.nesting import flat_space, flattened
 from pacopt.engines.traced.precision import shape_of
 from pacopt.engines.traced.static import as_run
-from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, suggest
+from pacopt.errors import AlgorithmError, CandidatesError, InstancesError, PacoptError, ProblemError, correction
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractKnownMinimum, AbstractMetric, AbstractProblem, AbstractProximable, Objective
 from pacopt.space import AbstractSpace, Choice, Whole
@@ -99,7 +99,7 @@ def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, An
             f"{name} has no hyperparameter {unknown!r}.",
             f"Its hyperparameters are {', '.join(declared)}.",
             "A value that is never read would be certified as if it mattered.",
-            f"For {unknown!r}: {suggest(unknown, declared)}",
+            correction(unknown, declared),
         )
     for absent in declared.keys() - given.keys():
         raise CandidatesError(
@@ -272,11 +272,12 @@ def _explained(error: type[PacoptError], place: str, names: Mapping[str, Any]) -
         raise
     except KeyError as cause:
         missing = str(cause.args[0])
+        owner = "The instances have" if error is ProblemError else "The algorithm has the hyperparameters"
         raise error(
             f"{place} asks for {missing!r}.",
-            f"There is {', '.join(map(repr, names))}.",
+            f"{owner}: {', '.join(map(repr, names)) or 'nothing'}.",
             "",
-            suggest(missing, names),
+            correction(missing, names),
         ) from cause
     except jax.errors.ConcretizationTypeError as cause:
         raise error(

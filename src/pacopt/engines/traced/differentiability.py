@@ -41,7 +41,7 @@ def check_gradients(found: tuple[Any, Any], rows: np.ndarray) -> None:
             f"Before any update the derivative by {name!r} is {kind} for {len(bad)} of {len(rows)} instances (first: "
             f"row {rows[bad[0]]} of those to train on, with a loss of {losses[bad[0]]:g}).",
             "Training starts where all gradients are finite.",
-            "A gradient that is no number leads nowhere, and leaving these instances out would train for the others.",
+            "A gradient that is not a number leads nowhere, and leaving these instances out would train for the rest.",
             "Start with smaller steps, so that no run overflows; and where the loss or the algorithm takes a root, a "
             "norm or a logarithm that can be 0, choose with jax.numpy.where what goes in, not only what comes out: "
             "jax_debug_nans finds the place.",

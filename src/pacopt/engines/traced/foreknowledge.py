@@ -39,7 +39,7 @@ def refuse_foreknowledge(cell: Cell, values: Any, instance: Any) -> None:
         raise AlgorithmError(
             f"{type(algorithm).__name__} reads the field {name!r}; in {type(problem).__name__} only `minimum` does.",
             f"It reads what loss and start read: {', '.join(map(repr, sorted(known))) or 'nothing'}.",
-            "A minimum is known once an instance is solved. In use the field would not be there, and what is certified "
+            "A minimum is known once an instance is solved. In use the field would be missing, and what is certified "
             "would be the foreknowledge.",
             "Leave it out.",
         )

@@ -18,7 +18,7 @@ def metric_of(problem: AbstractProblem) -> Metric | None:
         raise ProblemError(
             f"The quantity of {type(problem).__name__} is {name!r}, and its unit {unit!r}.",
             "A metric has a name, and a unit if it has one.",
-            "Sentences call it by that.",
+            "Sentences use them.",
             'Write quantity = "validation error" in the class.',
         )
     if largest is not None and not (is_real(largest) and 0 < largest < np.inf):
@@ -48,8 +48,8 @@ def checked_count(problem: AbstractProblem, unit: str, cap: float | None, steps:
         )
     if unit == "seconds":
         raise ProblemError(
-            "Seconds are to be counted in runs that go side by side.",
-            "What is counted there is steps.",
+            "Seconds are to be counted in runs that are computed side by side.",
+            "Such runs are counted in steps.",
             "How long a run takes depends on the others.",
             'Use unit="iterations", or leave it out.',
         )

@@ -27,7 +27,7 @@ def flat_space(algorithm: AbstractAlgorithm) -> Domain:
             raise AlgorithmError(
                 f"{name} has a hyperparameter named {key!r}.",
                 "A name is a text that can be printed, without slashes.",
-                "It stands in statements, reports and files.",
+                "It appears in statements, reports and files.",
                 "Rename it.",
             )
     found: dict[str, AbstractSpace] = {}

@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from pacopt.errors import PacoptError, suggest
+from pacopt.errors import PacoptError, correction
 from pacopt.papers.sucker_ochs_2023.conditioning import conditioning
 from pacopt.papers.sucker_ochs_2023.convergence_probability import convergence_probability
 from pacopt.papers.sucker_ochs_2023.reference import REFERENCES
@@ -72,7 +72,7 @@ def checked_figures(names: Iterable[str]) -> list[str]:
                 f"There is no figure {name!r}.",
                 f"The paper has {', '.join(EXPERIMENTS)}.",
                 "",
-                f"For {name!r}: {suggest(name, EXPERIMENTS)}",
+                correction(name, EXPERIMENTS),
             )
     return figures
 
@@ -85,7 +85,7 @@ def checked_variants(name: str) -> list[Variant]:
             f"There is no variant {name!r}.",
             f"There are {', '.join(names)} and both.",
             "",
-            f"For {name!r}: {suggest(name, (*names, 'both'))}",
+            correction(name, (*names, "both")),
         )
     return list(Variant) if name == "both" else [Variant(name)]
 
