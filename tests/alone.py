@@ -73,9 +73,9 @@ def pacopt(*arguments, cwd=None, **environment):
     return _run("command", [PACOPT, *arguments], PACOPT.parent, cwd=cwd, environment=environment)
 
 
-def run_script(path, cwd):
+def run_script(path, cwd, *arguments):
     """What became of a script that is started in a directory."""
-    return _run("script", [path], path.parent, code=path, cwd=cwd, environment={})
+    return _run("script", [path, *arguments], path.parent, code=path, cwd=cwd, environment={})
 
 
 def run_code(code, *arguments, cwd=None, **environment):

@@ -4,12 +4,12 @@ import os
 
 # Workers have a core each: threads of BLAS would wait for each other by spinning.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Half of the time would go into optimising programs that run once. What is tested in a process of its own (commands,
-# examples, scripts) is compiled as users have it, and `make slow` runs all tests once more like that.
-# The level has a name of its own: the process that starts the workers reads this file too.
+# Programs are compiled in a hurry. What is tested in a process of its own (commands, examples, scripts) is compiled as
+# users have it, and `make slow` runs all tests once more like that.
+from compiling import FLAGS
+
 os.environ["XLA_BEFORE"] = os.environ.get("XLA_FLAGS", "")
-os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=" + os.environ.get("XLA_LEVEL", "0")
-os.environ["XLA_FLAGS"] += " " + os.environ["XLA_BEFORE"]
+os.environ["XLA_FLAGS"] = FLAGS + " " + os.environ["XLA_BEFORE"]
 
 if os.environ.get("ANNOTATIONS"):  # `make slow`; tests/property/test_annotations.py does it for every commit
     import annotations_checked  # noqa: F401

@@ -30,12 +30,14 @@ SAYS = {
 
 
 #: Two algorithms on a problem that tests/cases.py has too; what README, docs/learning.md, docs/certificates.md and
-#: docs/theory.md show; what a page or a test does by a command; families, whose parts have tests of their own.
+#: docs/theory.md show; what a page or a test does by a command; families, whose parts have tests of their own, and one
+#: of one's own, which docs/families/index.md shows.
 LONG = dict.fromkeys(
     (
         "absolute_loss",
         "sparse_regression",
         "networks",
+        "own_family",
         "deblurring",
         "learn_heavy_ball",
         "logistic_regression",

@@ -18,6 +18,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import pacopt
+from compiling import FLAGS
 from pacopt import BlackBox, HeavyBall, Instances, Interval, Ranged, VaryingCurvature
 from pacopt.app.clusters import connected
 from pacopt.engines.cluster import Cluster
@@ -70,7 +71,6 @@ TWENTY = {"a": np.linspace(0.0, 1.0, 20)}
 X = Instances({"x": np.random.default_rng(0).uniform(size=300)})
 LAW = VaryingCurvature.draw(seed=0, n=30)
 STEPS = {"step_size": np.geomspace(1e-5, 1e-3, 30), "momentum": np.full(30, 0.9)}
-FLAGS = "--xla_backend_optimization_level=" + os.environ.get("XLA_LEVEL", "0")  # as in conftest.py
 
 
 @pytest.fixture(scope="module")

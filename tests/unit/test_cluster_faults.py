@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+from compiling import FLAGS
 from pacopt import BlackBox, HeavyBall, Instances, Interval, VaryingCurvature
 from pacopt.engines.cluster import Cluster
 from pacopt.engines.store import Checkpoint
@@ -41,7 +42,6 @@ def writes(hyper, instance):
 SPACE = {"a": Interval(0.0, 1.0)}
 TWENTY = {"a": np.linspace(0.0, 1.0, 20)}
 DASK = str(Path(sys.executable).with_name("dask"))
-FLAGS = "--xla_backend_optimization_level=" + os.environ.get("XLA_LEVEL", "0")  # as in conftest.py
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask warns of what is done to it here
 
 

@@ -1,18 +1,15 @@
 """A job file for a solver that is not JAX: a function by its name, its space in [domain], instances in files."""
 
 import json
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+import alone
 import pacopt
 from pacopt.app.job_parts import prepare_job
 from pacopt.errors import JobError
-
-PACOPT = Path(sys.executable).with_name("pacopt")
 
 MODULE = """
 import time
@@ -95,9 +92,9 @@ def test_a_solver_in_a_job_gives_what_the_same_call_gives_and_is_verified_from_t
     assert learned.certificate.to_dict() == same.certificate.to_dict()
     assert learned.hyper["variant"] == "squared"
     assert learned.certificate.deployed.gain > 1
-    options = {"cwd": folder, "check": True, "capture_output": True, "text": True}
-    subprocess.run([PACOPT, "learn", "job.toml", "--out", "run"], **options)
-    told = subprocess.run([PACOPT, "verify", "run", "--rerun", "5", "--job", "job.toml", "--json"], **options)
+    alone.pacopt("learn", "job.toml", "--out", "run", cwd=folder).check_returncode()
+    told = alone.pacopt("verify", "run", "--rerun", "5", "--job", "job.toml", "--json", cwd=folder)
+    told.check_returncode()
     assert json.loads(told.stdout)["rerun"] > 160
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import alone
 import pacopt
 from pacopt import LossTable, Monitor, certify
 from pacopt.engines.solution import Solution
@@ -263,8 +264,14 @@ def run(certificate, tmp_path_factory):
     return place
 
 
-def command(*arguments, cwd, **options):
-    return subprocess.run([PACOPT, "watch", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, **options)
+def command(*arguments, cwd):
+    return alone.pacopt("watch", *arguments, cwd=cwd)
+
+
+def piped(*arguments, cwd, text):
+    """What becomes of a command that reads what another one writes."""
+    words = [PACOPT, "watch", *map(str, arguments)]
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, input=text)
 
 
 def test_the_command_line_says_whether_it_still_holds(run):
@@ -279,28 +286,28 @@ def test_the_command_line_says_whether_it_still_holds(run):
     picture = (run / "watch.svg").read_text()
     assert "alarm at 100,000" in picture
     assert "instances in use" in picture
-    piped = command("run", "-", cwd=run, input=(run / "drifted.csv").read_text())
-    assert piped.returncode == 1
-    assert "ALARM" in piped.stdout
+    told = piped("run", "-", cwd=run, text=(run / "drifted.csv").read_text())
+    assert told.returncode == 1
+    assert "ALARM" in told.stdout
 
 
 def test_the_command_line_goes_on_from_a_state(run, tmp_path):
     lines = (run / "drifted.csv").read_text().splitlines(keepends=True)
     whole = command("run", "drifted.csv", "--json", cwd=run)
     state = tmp_path / "state.json"
-    first = command("run", "-", "--state", state, cwd=run, input="".join(lines[:200]))
+    first = piped("run", "-", "--state", state, cwd=run, text="".join(lines[:200]))
     assert first.returncode == 0, first.stderr
-    rest = command("run", "-", "--state", state, "--json", cwd=run, input="".join(lines[200:]))
+    rest = piped("run", "-", "--state", state, "--json", cwd=run, text="".join(lines[200:]))
     assert json.loads(rest.stdout) == json.loads(whole.stdout)
     assert "after 200 instances" in rest.stderr
-    idle = command("run", "-", "--state", tmp_path / "idle.json", cwd=run, input="0.1\n")
+    idle = piped("run", "-", "--state", tmp_path / "idle.json", cwd=run, text="0.1\n")
     assert "No alarm: 1 instance," in idle.stdout
-    nothing_new = command("run", "-", "--state", tmp_path / "idle.json", cwd=run, input="")
+    nothing_new = piped("run", "-", "--state", tmp_path / "idle.json", cwd=run, text="")
     assert nothing_new.returncode == 0
     assert "after 1 instance.\nThere are no new scores.\n" in nothing_new.stderr
-    again = command("run", "-", "--state", state, cwd=run, input="0.1\n")
+    again = piped("run", "-", "--state", state, cwd=run, text="0.1\n")
     assert again.returncode == 1, "an alarm stays one"
-    changed = command("run", "-", "--state", state, "--every", 10, cwd=run, input="0.1\n")
+    changed = piped("run", "-", "--state", state, "--every", 10, cwd=run, text="0.1\n")
     assert changed.returncode == 2
     assert "with its original settings" in changed.stderr
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import alone
 import pacopt
 from pacopt import BlackBox, HeavyBall, Instances, Interval, Ranged, VaryingCurvature
 from pacopt.engines.store import Checkpoint
@@ -51,10 +52,15 @@ def learned(kind, progress=False):
 """
 
 
-def client(tmp_path, code, *words):
+def written(tmp_path, code):
     script = tmp_path / "client.py"
     script.write_text(f"{COMMON}\n\n{code}")
-    return [sys.executable, str(script), str(tmp_path), *words]
+    return script
+
+
+def client(tmp_path, code, *words):
+    """What became of a client in a process of its own."""
+    return alone.run_script(written(tmp_path, code), tmp_path, tmp_path, *words)
 
 
 def tiles(tmp_path):
@@ -74,21 +80,22 @@ np.savez(PLACE / sys.argv[4], losses=found.table.losses)
 
 @pytest.mark.parametrize("kind", [pytest.param("traced", marks=pytest.mark.slow), "blackbox"])
 def test_after_kill_9_nothing_that_was_reported_is_run_again_and_the_certificate_is_the_same(tmp_path, kind):
-    killed = subprocess.run(client(tmp_path, KILLED, kind, "kill", "first.npz"), check=False)
+    killed = client(tmp_path, KILLED, kind, "kill", "first.npz")
     assert killed.returncode == -9
     kept = {path: os.stat(path).st_mtime_ns for path in tiles(tmp_path)}
     assert kept
-    subprocess.run(client(tmp_path, KILLED, kind, "live", "second.npz"), check=True)
+    client(tmp_path, KILLED, kind, "live", "second.npz").check_returncode()
     assert {path: os.stat(path).st_mtime_ns for path in kept} == kept  # none was written anew
     (tmp_path / "kept").rename(tmp_path / "away")
-    subprocess.run(client(tmp_path, KILLED, kind, "live", "third.npz"), check=True)
+    client(tmp_path, KILLED, kind, "live", "third.npz").check_returncode()
     assert (tmp_path / "second.txt").read_text() == (tmp_path / "third.txt").read_text()
     np.testing.assert_array_equal(np.load(tmp_path / "second.npz")["losses"], np.load(tmp_path / "third.npz")["losses"])
 
 
 @pytest.mark.parametrize("kind", [pytest.param("traced", marks=pytest.mark.slow), "blackbox"])
 def test_two_clients_in_one_place_do_each_other_no_harm(tmp_path, kind):
-    clients = [subprocess.Popen(client(tmp_path, KILLED, kind, "live", f"{k}.npz")) for k in range(2)]
+    command = [sys.executable, written(tmp_path, KILLED), tmp_path, kind, "live"]
+    clients = [subprocess.Popen([*command, f"{k}.npz"]) for k in range(2)]
     assert [each.wait() for each in clients] == [0, 0]
     assert (tmp_path / "0.txt").read_text() == (tmp_path / "1.txt").read_text()
     assert not list((tmp_path / "kept").rglob("*.part"))
@@ -125,7 +132,7 @@ def test_a_full_disk_and_lost_permissions_are_said_and_lose_nothing(tmp_path, ki
     for parent in (tmp_path, *tmp_path.parents):  # another user has to reach it
         if parent.stat().st_uid == os.getuid() and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o555)
-    subprocess.run(client(tmp_path, FULL, kind, fault), check=True)
+    client(tmp_path, FULL, kind, fault).check_returncode()
     said = (tmp_path / "said").read_text()
     assert words in said
     assert "Nothing is lost" in said
@@ -134,7 +141,7 @@ def test_a_full_disk_and_lost_permissions_are_said_and_lose_nothing(tmp_path, ki
     assert not list((tmp_path / "kept").rglob("*.part"))
     for folder in (tmp_path / "kept").iterdir():
         folder.chmod(0o755)
-    subprocess.run(client(tmp_path, KILLED, kind, "live", "after.npz"), check=True)
+    client(tmp_path, KILLED, kind, "live", "after.npz").check_returncode()
     assert set(kept) <= set(tiles(tmp_path))
 
 

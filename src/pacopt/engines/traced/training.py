@@ -75,9 +75,9 @@ class TracedTraining(AbstractTraining):
         arrays, rest = divided(self.cell)
         with precision(self.dtype):
             mean = {name: jnp.asarray(self._cast(array)) for name, array in _parted(state)[0]["mean"].items()}
-            if "judged" not in self._compiled:
-                self._compiled["judged"] = jax.jit(partial(_judged, rest, self.descent, self._how))
-            return float(self._compiled["judged"](arrays, mean, self._pool()[1]))
+            if "how" not in self._compiled:
+                self._compiled["how"] = self._how
+            return float(_judged(rest, self.descent, self._compiled["how"], arrays, mean, self._pool()[1]))
 
     def leg(self, state: State, rates: Float[np.ndarray, " update"], steps: int, seed: int) -> Leg:
         """One compiled loop."""
@@ -127,7 +127,7 @@ class TracedTraining(AbstractTraining):
     def _begin(self, rest: Any, call: Any) -> None:
         """Refuse what has no gradient, or too little memory; then compile."""
         with differentiated(self.cell):
-            lowered = jax.jit(partial(_leg, rest, self.descent, self._how)).lower(*call)
+            lowered = _leg.lower(rest, self.descent, self._how, *call)
         compiled = lowered.compile()
         needed, here = _bytes(compiled), available_memory()
         if here is not None and needed > here:
@@ -143,8 +143,8 @@ class TracedTraining(AbstractTraining):
     def _refuse_first(self, rest: Any, call: Any) -> None:
         """Say what is wrong with the first gradients: of which instance, by which hyperparameter."""
         arrays, (parts, _), fit, (rows, words, _), steps = call
-        gradients = jax.jit(partial(_gradients, rest, self.descent.logs, self._how))
-        found = gradients(arrays, parts["theta"], fit, rows[0], words[0], steps)
+        gradients = jax.jit(_gradients, static_argnums=(0, 1, 2))
+        found = gradients(rest, self.descent.logs, self._how, arrays, parts["theta"], fit, rows[0], words[0], steps)
         check_gradients(found, np.asarray(rows[0]))
 
     def _pool(self) -> Any:
@@ -226,6 +226,7 @@ def _clipped(gradients: Any, clip: float) -> tuple[Any, Any]:
     return jax.tree.map(mean, gradients), jnp.where(fine, norms, jnp.nan)
 
 
+@partial(jax.jit, static_argnums=(0, 1, 2))
 def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: Any, batch: Any, steps: Any) -> Any:
     """The updates of one leg: the state after them, losses and norms of gradients."""
     adam = optax.scale_by_adam(eps=SMALL)
@@ -251,6 +252,7 @@ def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: 
     return jax.lax.scan(update, state, batch)
 
 
+@partial(jax.jit, static_argnums=(0, 1, 2))
 def _judged(rest: Any, descent: Descent, how: _How, arrays: Any, theta: Any, pool: Any) -> Any:
     """What goes down, on instances that are held out."""
     cell: Cell = united(arrays, rest)
