@@ -2,8 +2,8 @@
 
 import os
 
-#: Most of the time would go into optimising programs that run once: emitters of fused loops alone take four times as
-#: long as all the rest of the compiler.
+#: Most of the time would go into optimising programs that run once: with emitters of fused loops, compiling a training
+#: takes several times as long.
 QUICK = (
     "--xla_backend_optimization_level=0",
     "--xla_cpu_use_fusion_emitters=false",
