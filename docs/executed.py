@@ -1,8 +1,8 @@
 """Runs the Python of pages that ask for it, and shows below each block what it printed and drew.
 
 A page asks with `execute: true` at its top. Its blocks run from top to bottom, as one script in an empty directory; a
-block that raises ends the build. A figure of matplotlib that is open after a block stands below it, described by its
-title. `mkdocs.yml` names this file as a hook.
+block that raises ends the build. A figure of matplotlib that is open after a block stands below it. Its description is
+the next one of the list `pictures` at the top of the page, or its title. `mkdocs.yml` names this file as a hook.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return markdown
     script = ModuleType(Path(page.file.src_uri).stem)
     sys.modules[script.__name__] = script  # its functions can be found again by name
-    pictures = 0
+    pictures, described = 0, page.meta.get("pictures", [])
 
     def run(match: re.Match[str]) -> str:
         nonlocal pictures
@@ -55,7 +55,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             pictures += 1
             name = f"{Path(page.file.src_uri).with_suffix('')}_{pictures}.svg"
             files.append(File.generated(config, name, content=drawing))
-            shown.append(f"![{title}]({Path(name).name}){{ .figure }}\n")
+            words = described[pictures - 1] if pictures <= len(described) else title
+            shown.append(f"![{words}]({Path(name).name}){{ .figure }}\n")
         return "\n".join(shown)
 
     import matplotlib

@@ -39,7 +39,7 @@ def tail(found, certified, flown, trained):
     axes.set_title(f"{flown:,} fresh flights, and what {trained:,} others certify", fontsize=11)
     axes.legend(frameon=False, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(HERE / "control_tail.png", dpi=130)
+    figure.savefig(HERE / "control_tail.png", dpi=220)
 
 
 def main():

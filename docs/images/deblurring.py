@@ -73,7 +73,7 @@ def side_by_side(family, methods):
             if not row:
                 spot.set_title(title, fontsize=9.5)
     figure.tight_layout(w_pad=0.4)
-    figure.savefig(HERE / "deblurring.png", dpi=110)
+    figure.savefig(HERE / "deblurring.png", dpi=160)
 
 
 def convergence(family, methods):
@@ -94,7 +94,7 @@ def convergence(family, methods):
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", alpha=0.3)
     figure.subplots_adjust(left=0.11, right=0.76, top=0.97, bottom=0.12)
-    figure.savefig(HERE / "deblurring_steps.png", dpi=110)
+    figure.savefig(HERE / "deblurring_steps.png", dpi=220)
 
 
 def main(run):

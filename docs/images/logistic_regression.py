@@ -47,7 +47,7 @@ def main(*words):
     first = figure.axes[0]
     first.set_ylabel("mean gap relative to the start; band: 10-90 %")
     figure.legend(*first.get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
-    figure.savefig(Path(__file__).with_suffix(".png"), dpi=150)
+    figure.savefig(Path(__file__).with_suffix(".png"), dpi=240)
 
 
 if __name__ == "__main__":

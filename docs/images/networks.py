@@ -62,7 +62,7 @@ def picture(found, path):
     axes.set_title(f"Median over {TASKS} unseen tasks; band: 10-90 % of the learned rule", fontsize=10, loc="left")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=220)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def draw():
     for axes in (left, right):
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(PICTURE, dpi=110)
+    figure.savefig(PICTURE, dpi=220)
 
 
 if __name__ == "__main__":

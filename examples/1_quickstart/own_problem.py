@@ -25,7 +25,9 @@ instances = pacopt.Instances.load("instances.npz")
 print(instances)
 
 split = pacopt.split(instances, prior=200, train=1000, test=200, seed=0)
-learned = pacopt.learn(LeastSquares(), pacopt.HeavyBall(), split, steps=20, min_success=0.95)
+# Ratios fall by decades here. A thousand instances cannot certify a mean ratio of 1e-6, nor a gain in it, but they can
+# certify digits: how many decimal digits a run takes off the loss. More than 8 count as 8.
+learned = pacopt.learn(LeastSquares(), pacopt.HeavyBall(), split, steps=20, score=pacopt.Digits(8), min_success=0.95)
 print(learned.certificate)
 print()
 print(learned.comparison)

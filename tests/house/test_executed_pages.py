@@ -56,6 +56,11 @@ def test_outputs_stand_below_their_blocks_and_pictures_are_files(shown):
     assert Path.cwd() == before
 
 
+def test_a_page_can_describe_its_pictures(shown):
+    markdown, _ = shown(TEXT, execute=True, pictures=["A line that rises from 6 to 7"])
+    assert markdown.endswith("![A line that rises from 6 to 7](a_page_1.svg){ .figure }\n")
+
+
 def test_a_figure_left_open_elsewhere_is_not_shown(shown):
     plt.figure().suptitle("Of somebody else")
     assert "![" not in shown("```python\nx = 1\n```\n", execute=True)[0]
