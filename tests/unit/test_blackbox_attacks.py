@@ -67,7 +67,7 @@ def test_runs_of_a_baseline_that_fail_are_remarked_on():
 
     learned = pacopt.learn(BlackBox(fragile, SPACE), parts(), prior=FEW, score=Ranged(1.0), baseline={"h": 0.77})
     failed = int((parts().train.fields["x"] > 0.5).sum())
-    expected = f"{failed} training runs of the baseline failed, and count as the worst that there is"
+    expected = f"{failed} training runs of the baseline failed, which counts as the worst possible"
     assert expected in learned.remarks
 
 

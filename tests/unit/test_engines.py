@@ -96,7 +96,7 @@ def test_a_run_loads_without_its_engine_and_says_what_it_cannot_do(tmp_path, mon
     assert pacopt.verify(place).passed
     with pytest.raises(StorageError, match="Descent is not imported, or has changed"):
         again.solve(SPLIT.test[0])
-    with pytest.raises(StorageError, match="Import the code before"):
+    with pytest.raises(StorageError, match=r"import the code first, or pass it: .*engine=\.\.\."):
         pacopt.verify(place, rerun=3)
 
 

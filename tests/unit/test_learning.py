@@ -109,7 +109,7 @@ def test_a_prior_that_runs_candidates_on_training_instances_is_refused():
         best = trials.run(candidates, split.train).safeguarded().mean(axis=1).argmin()
         return DiscreteMeasure.uniform(candidates).dirac(int(best))
 
-    with pytest.raises(PriorError, match="150 instances that are in the training split"):
+    with pytest.raises(PriorError, match="150 instances in the training split"):
         learned(split, prior=leaking)
 
 
@@ -138,7 +138,7 @@ def numbered(instances, first):
 def test_a_prior_cannot_hide_training_instances_behind_another_running_number():
     split = parts()
     split = Split(numbered(split.prior, 0), numbered(split.train, 1000), numbered(split.test, 2000))
-    with pytest.raises(PriorError, match=r"5 instances that are in the training split \(first: index 3\)"):
+    with pytest.raises(PriorError, match=r"5 instances in the training split \(first: index 3\)"):
         learned(split, prior=running(numbered(Instances.concatenate([split.prior[:3], split.train[:5]]), 5000)))
     learned(split, prior=running(numbered(split.prior, 5000)))
     learned(split, prior=running(numbered(STREAM.sample(10, 77), 5000)))
@@ -147,7 +147,7 @@ def test_a_prior_cannot_hide_training_instances_behind_another_running_number():
 def test_a_prior_cannot_hide_training_instances_behind_digits_that_no_run_sees():
     split = parts()
     near = Instances({"a": split.train.fields["a"] * (1 + 1e-12)})
-    with pytest.raises(PriorError, match="150 instances that are in the training split"):
+    with pytest.raises(PriorError, match="150 instances in the training split"):
         learned(split, prior=running(near), dtype=np.float32)
 
 
@@ -155,7 +155,7 @@ def test_a_prior_cannot_hide_training_instances_behind_a_rounding():
     split = parts()
     near = Instances({"a": split.train.fields["a"].astype(np.float32).astype(float)})
     assert not np.isin(near.fingerprints, split.train.fingerprints).any()
-    with pytest.raises(PriorError, match="150 instances that are in the training split"):
+    with pytest.raises(PriorError, match="150 instances in the training split"):
         learned(split, prior=running(near))
     with pytest.raises(PriorError, match="in the training split and not in the prior split"):
         learned(atoms(), prior=running(Instances({"a": atoms().train.fields["a"][:60].astype(np.float32)})))
@@ -164,7 +164,7 @@ def test_a_prior_cannot_hide_training_instances_behind_a_rounding():
 @pytest.mark.parametrize("made", ["parts", "atoms"])
 def test_a_prior_may_not_run_on_the_test_split(made):
     split = {"parts": parts, "atoms": atoms}[made]()
-    with pytest.raises(PriorError, match=r"instances that are in the test split.* used for nothing else"):
+    with pytest.raises(PriorError, match=r"instances in the test split.* used for nothing else"):
         learned(split, prior=running(split.test))
     with pytest.raises(PriorError, match="in the test split"):
         learned(split, prior=running(Instances({"a": split.test.fields["a"].astype(np.float32)})))
@@ -195,7 +195,7 @@ def test_a_prior_may_run_on_content_of_its_own_split_that_stands_in_the_training
     # With two atoms and nothing else, the training split has no content of its own. It is refused as a whole.
     coins = Instances({"a": np.tile([0.5, 0.7], 120)})
     split = pacopt.split(coins, prior=40, train=150, test=50, seed=0, allow_duplicates=True)
-    with pytest.raises(PriorError, match="150 instances that are in the training split, and they are all of it"):
+    with pytest.raises(PriorError, match="150 instances in the training split, and they are all of it"):
         learned(split, prior=running(split.train[::-1]))
 
 
@@ -223,7 +223,7 @@ def test_the_training_instances_are_looked_at_once_however_often_a_prior_runs(mo
 
 def test_trials_on_other_instances_are_guarded_like_any_run():
     split = parts()
-    with pytest.raises(PriorError, match="150 instances that are in the training split"):
+    with pytest.raises(PriorError, match="150 instances in the training split"):
         learned(split, prior=lambda trials: QUICK(dataclasses.replace(trials, instances=split.train)))
 
 

@@ -83,7 +83,7 @@ ONES = np.ones((2, 3))
         ({"losses": ONES, "start": [1.0, np.nan, 1.0]}, "instance 1 is nan"),
         ({"losses": ONES, "start": [1.0, 1.0, -1.0]}, "instance 2 is -1.0"),
         ({"losses": ONES, "start": [np.inf, 1.0, 1.0]}, "instance 0 is inf"),
-        ({"losses": [[1.0, 2.0], [1.0]], "start": [1.0, 1.0]}, "no array"),
+        ({"losses": [[1.0, 2.0], [1.0]], "start": [1.0, 1.0]}, "not an array"),
         ({"losses": ONES, "start": np.ones(3), "provenance": {"a": object()}}, "JSON"),
         ({"losses": ONES + 1j, "start": np.ones(3)}, "complex128"),
         ({"losses": ONES, "start": np.ones(3), "candidates": {"a": np.ones(3)}}, "has 2 rows"),

@@ -97,7 +97,7 @@ def test_what_is_no_state_of_this_certificate_is_refused(certificate, tmp_path):
         path.write_text(text)
         with pytest.raises(MonitorError):
             Monitor.load(path, certificate)
-    with pytest.raises(MonitorError, match="no state"):
+    with pytest.raises(MonitorError, match="not the state of a monitor"):
         Monitor.load(tmp_path / "nowhere.json", certificate)
     with pytest.raises(MonitorError, match="could not be written"):
         Monitor.of(certificate).save(tmp_path / "nowhere" / "state.json")
@@ -220,7 +220,7 @@ def test_a_verdict_of_the_users_own_has_to_be_told():
     losses = rng.random((2, 300))
     certificate = certify(LossTable(losses, np.ones(300), success=losses < 0.99))
     monitor = Monitor.of(certificate, "success")
-    with pytest.raises(MonitorError, match="verdict of your own"):
+    with pytest.raises(MonitorError, match="your own verdict"):
         monitor.update(Solution(None, 0.1, 1.0, 0.1, None))
     assert not monitor.update(0)
 

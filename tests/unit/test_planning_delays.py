@@ -77,7 +77,7 @@ def test_a_plan_compares_with_what_was_wished_for_or_can_be_certified():
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        ({"drop": 0.9}, "nothing says from where"),
+        ({"drop": 0.9}, "not the value that it starts from"),
         ({"rise": 0.9, "success": 0.9}, "Give risk"),
         ({"success": 0.99, "drop": 0.99}, "drop is 0.99"),
         ({"success": 0.99, "drop": -0.1}, "drop is -0.1"),

@@ -285,14 +285,14 @@ def test_a_pytree_of_another_structure_is_refused():
 @pytest.mark.parametrize(
     ("space", "value", "expected"),
     [
-        (Whole(2, 40), 40, "period = 40 is at the edge of where it was looked for, [2, 40]: to look further"),
+        (Whole(2, 40), 40, "period = 40 is at the edge of the range that was searched, [2, 40]: to look further"),
         (Whole(2, 40), 2, "period = 2 is at the edge"),
-        (Whole(2, 40), 55, "period = 55 is outside of where it was looked for"),
+        (Whole(2, 40), 55, "period = 55 is outside the range that was searched"),
         (Whole(1, 40), 1, None),  # fewer than one is nothing
         (Whole(2, 40), 39, None),
         (Choice("a", "b"), "b", None),
         (Array(4, 1e-3, 1.0, log=True), np.array([0.1, 1.0, 0.999, 0.2]), "period has 2 of 4 entries at the edge of"),
-        (Array(4, 1e-3, 1.0, log=True), np.array([0.1, 2.0, 0.5, 0.2]), "period has 1 of 4 entries outside of"),
+        (Array(4, 1e-3, 1.0, log=True), np.array([0.1, 2.0, 0.5, 0.2]), "period has 1 of 4 entries outside the"),
         (Array(4, 0.0, 1.0), np.zeros(4), None),
     ],
 )

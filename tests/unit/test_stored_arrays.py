@@ -71,7 +71,7 @@ def test_nobody_waits_for_a_pipe(tmp_path):
     run = pacopt.certify(pacopt.LossTable(np.full((2, 30), 0.5), np.ones(30))).save(tmp_path / "run")
     (run / "table.npz").unlink()
     os.mkfifo(run / "table.npz")
-    assert "table.npz is no regular file" in str(pacopt.verify(run))
+    assert "table.npz is not a regular file" in str(pacopt.verify(run))
 
 
 def test_a_name_that_no_file_system_knows_is_named_as_such(tmp_path):

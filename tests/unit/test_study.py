@@ -266,8 +266,8 @@ def test_a_value_at_the_edge_of_the_study_is_remarked_on_in_the_words_of_a_study
     study = study_of([(1.0, {"a": 2.0}), (2.0, {"a": 1.0})])
     learned = pacopt.certify_study(study, lambda hyper, instance: 3 - hyper["a"], split, score=Ranged(3.0))
     assert learned.remarks == (
-        "a = 2 is at the edge of where it was looked for, [0, 2]: to look further, make a study of a wider range, and "
-        "certify it with new training instances",
+        "a = 2 is at the edge of the range that was searched, [0, 2]: to look further, make a study of a wider range, "
+        "and certify it with new training instances",
     )
 
 
@@ -350,7 +350,7 @@ def test_one_trial_that_saw_training_instances_is_enough_whatever_became_of_it(s
     pacopt.seen_by(trial, split.train[:3])
     if state != "RUNNING":
         study.tell(trial, 9.0 if state == "COMPLETE" else None, state=optuna.trial.TrialState[state])
-    with pytest.raises(PriorError, match="Trial 6 saw 3 instances that are in the training split") as caught:
+    with pytest.raises(PriorError, match="Trial 6 saw 3 instances of the training split") as caught:
         pacopt.certify_study(study, contracted, split, top=2)
     assert "the certificate would be void" in str(caught.value)
     assert "pacopt:certificate" not in study.user_attrs
@@ -359,11 +359,11 @@ def test_one_trial_that_saw_training_instances_is_enough_whatever_became_of_it(s
 def test_test_instances_single_rows_copies_in_single_precision_and_whole_studies_count():
     split = parts()
     for instances, says in (
-        (split.test, "The study saw 40 instances that are in the test split"),
-        (split.train[7], "The study saw 1 instances that are in the training split"),
+        (split.test, "The study saw 40 instances of the test split"),
+        (split.train[7], "The study saw 1 instance of the training split"),
         (
             Instances({name: array.astype(np.float32) for name, array in split.train.fields.items()}),
-            "The study saw 200 instances that are in the training split",
+            "The study saw 200 instances of the training split",
         ),
     ):
         study = study_on(split.prior, 3)
@@ -373,7 +373,7 @@ def test_test_instances_single_rows_copies_in_single_precision_and_whole_studies
     study = study_on(split.prior, 3, recorded=False)
     pacopt.seen_by(study, split.prior)
     assert pacopt.certify_study(study, contracted, split, top=2).origin.study.recorded == 3
-    with pytest.raises(PriorError, match=r"Trial 0 saw 200 instances .* training split, and 2 more of its trials did"):
+    with pytest.raises(PriorError, match=r"Trial 0 saw 200 instances .* training split, and so did 2 more trials"):
         pacopt.learn(BlackBox(contracted, SPACE), split, prior=BestTrials(study_on(split.train, 3)))
 
 
@@ -386,7 +386,7 @@ def test_separate_draws_that_are_equal_are_no_sign_unless_the_prior_split_has_no
     assert audit(learned.certificate.to_dict(), learned.table).passed
     odd = Instances({"x": np.append(split.train.fields["x"][:-1], 7.0), "curvature": np.ones(60)})
     other = pacopt.Split(split.prior, odd, split.test, allow_duplicates=True, rows=None)
-    with pytest.raises(PriorError, match="saw 1 instances that are in the training split"):
+    with pytest.raises(PriorError, match="saw 1 instance of the training split"):
         pacopt.certify_study(study_on(odd, 2), contracted, other, top=2)
 
 
@@ -398,7 +398,7 @@ def test_another_row_of_a_training_group_counts_as_well():
     unseen = Instances({"x": np.array([77.0]), "curvature": np.ones(1)}, groups=np.array([label]))
     study = study_on(split.prior, 3)
     pacopt.seen_by(study, unseen)
-    with pytest.raises(PriorError, match="The study saw instances of 1 groups that are in the training split"):
+    with pytest.raises(PriorError, match="The study saw instances of 1 group of the training split"):
         pacopt.certify_study(study, contracted, split, top=2)
 
 

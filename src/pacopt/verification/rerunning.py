@@ -15,7 +15,6 @@ from pacopt.support.rounding import counted
 
 if TYPE_CHECKING:
     from pacopt.learned import Learned
-    from pacopt.provenance import Origin
 
 #: A cell that is run again may differ by this much of its loss, and by this much of its start.
 TOLERANCE, ROUNDING = 1e-6, 1e-9
@@ -48,10 +47,7 @@ def run_again(
             "The training instances were not stored with the run." if learned.train is None else f"{learned.missing}.",
             "To run cells again, the instances and the code are needed.",
             "",
-            "Save runs with their instances, or pass instances=...."
-            if learned.train is None
-            else f"In Python, pass it: {_call(learned.origin)}. On the command line, name the job file of the run: "
-            "--job job.toml.",
+            "Save runs with their instances, or pass instances=...." if learned.train is None else _remedy(learned),
         )
     if success is not None and predicate_hash(success) != learned.origin.predicate:
         return 0, ["the success predicate that was given is not the one of the run"], []
@@ -75,10 +71,12 @@ def run_again(
     return cells, problems, notes
 
 
-def _call(origin: "Origin") -> str:
-    """How the code of a run is passed to `verify`."""
-    given = "problem=..., algorithm=..." if origin.engine is None else "engine=..."
-    return f"pacopt.verify(directory, rerun=20, {given})"
+def _remedy(learned: "Learned") -> str:
+    """How a run is checked with code that was not found: a function is passed, a class may also be imported before."""
+    given = "problem=..., algorithm=..." if learned.origin.engine is None else "engine=..."
+    first = "import the code first, or pass it" if "not imported" in learned.missing else "pass it"
+    call = f"pacopt.verify(directory, rerun=20, {given})"
+    return f"In Python, {first}: {call}. On the command line, name the job file of the run: --job job.toml."
 
 
 def _found(instances: Instances, table: LossTable) -> Instances:
