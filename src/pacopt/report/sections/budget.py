@@ -32,7 +32,7 @@ def budget_figure(source: Reported) -> Figure | None:
     if budgets.last <= 0:
         return Figure("budget", TITLE, heading, f"No run met a target after its start. {caption}", (), numbers)
     legend = (
-        Key("box", "learned", "certified part, the darker the larger"),
+        Key("box", "learned", "certified part: the stronger the colour, the larger"),
         *(
             Key(mark, "ink", f"{name} of the instances")
             for level, name, _, mark in CONTOURS
