@@ -30,8 +30,9 @@ def placed(marks: Float[np.ndarray, "label 2"], cloud: Float[np.ndarray, "point 
     and then where their lines are short and flat.
 
     >>> marks = np.array([[0.9, 0.90], [0.9, 0.91]])  # two that would lie upon each other
-    >>> [label.align for label in placed(marks, marks)], placed(marks, marks)[1].y - placed(marks, marks)[0].y >= LINE
-    (['left', 'left'], True)
+    >>> low, high = placed(marks, marks)
+    >>> low.align, high.align, bool(high.y - low.y > 0.9 * LINE)
+    ('left', 'left', True)
     """
     order = np.argsort(-marks[:, 1], kind="stable")
     tall = LINE * len(marks)
