@@ -1,5 +1,6 @@
 """One picture of a contest: how far each solver is after so many gradients, and what is certified."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pacopt.support.rounding import up
 
 #: Colours that stay apart for colour-blind readers (Okabe & Ito): learned, Optuna, the best usual solver, the others.
 BLUE, ORANGE, RED = "#0072B2", "#E69F00", "#D55E00"
-OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#666666", "#8C6D1F", "#5B4B8A")
+OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#666666", "#8C6D1F", "#5B4B8A", "#8A1C4A", "#98C93C")
 #: How many points a line has at most, and the smallest share that is drawn.
 POINTS, LEAST = 400, 1e-4
 
@@ -44,10 +45,20 @@ def _relative(found: Contest) -> alt.LayerChart:
         if each.curve is not None
         for step, value in zip(found.at, each.curve, strict=True)
     ]
+    rows += [  # a solver that tells only its end is a point
+        {"step": found.family.steps, "value": float(loss(each.mean)), "solver": _label(found, each.name)}
+        for each in found.methods
+        if each.curve is None
+    ]
     bound = loss(certificate.deployed.values["risk"])
     kind = "geometric mean of loss / start loss" if digits else "mean of loss / start loss"
-    mark = {"step": found.family.steps, "value": float(bound), "words": f"certified: at most {up(float(bound), 3)}"}
-    x = alt.X("step:Q", title="gradients", scale=alt.Scale(domain=[0, found.family.steps], nice=False))
+    mark = {
+        "step": found.family.steps,
+        "value": float(bound),
+        "words": f"◆ certified for learned: at most {up(float(bound), 3)}",
+    }
+    whole = alt.Axis(tickMinStep=1, format="d")
+    x = alt.X("step:Q", title="gradients", axis=whole, scale=alt.Scale(domain=[0, found.family.steps], nice=False))
     axis = Axis.around([*(row["value"] for row in rows), float(bound)], log=True)
     return _finished(found, rows, mark, x, alt.Y("value:Q", scale=axis.scale(), axis=axis.ticks(kind)), step=False)
 
@@ -86,17 +97,17 @@ def _finished(
     width = alt.condition(alt.datum.solver == _label(found, LEARNED), alt.value(3), alt.value(1.6))
     lines = drawing(rows).mark_line(interpolate="step-after" if step else "linear")
     layers: list[Any] = [lines.encode(x, y, colour, strokeWidth=width)]
+    times = Counter(row["solver"] for row in rows)
+    if alone := [row for row in rows if times[row["solver"]] == 1]:
+        points = drawing(alone).mark_point(shape="circle", size=90, filled=True, opacity=1, clip=False)
+        layers.append(points.encode(x, y, colour))
     if mark is not None:
         place = drawing([mark]).encode(alt.X("step:Q"), alt.Y("value:Q"))
-        words = place.encode(alt.Text("words:N"))
-        for ink, halo in (("white", 5), ("black", 0)):
-            layers.append(
-                words.mark_text(align="right", dx=-10, dy=-10, fontSize=12, color=ink, stroke="white", strokeWidth=halo)
-            )
         layers.append(place.mark_point(shape="diamond", size=110, filled=True, color="black", opacity=1, clip=False))
     runs = len(found.methods[0].ends)
     fresh = f"{found.fresh:,} fresh draws" + ("" if runs == found.fresh else f" ({runs:,} runs)")
-    title = f"{found.family.title}: {fresh}"
+    words = [] if mark is None else [mark["words"]]
+    title = alt.TitleParams(f"{found.family.title}: {fresh}", subtitle=words, subtitleFontSize=12, subtitlePadding=4)
     chart = alt.layer(*layers).properties(width=520, height=320, title=title, background="white")
     looks: alt.LayerChart = (
         chart.configure(font="DejaVu Sans")
