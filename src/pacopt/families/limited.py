@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 from scipy.optimize import fmin_l_bfgs_b
+from threadpoolctl import ThreadpoolController
 
 from pacopt.engines.traced.cell import ROUNDING
 from pacopt.engines.traced.precision import precision
@@ -48,9 +50,18 @@ def lowest_loss(
         seen.append(value if judged is None else judged(x))
         return value, gradient
 
-    with suppress(_SpentError):
+    with suppress(_SpentError), _libraries().limit(limits=1, user_api="blas"):
         fmin_l_bfgs_b(counted, start, m=memory, bounds=[(0.0, None)] * len(start) if bounded else None, **ENDLESS)
     return min(seen)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries of linear algebra that are loaded.
+
+    L-BFGS-B multiplies tiny matrices. On a busy machine, threads that wait for each other made it fifty times slower.
+    """
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True, eq=False)
