@@ -268,7 +268,7 @@ def test_an_instance_without_a_start_is_named_before_anything_runs():
     b = np.ones((5000, 3))
     b[4999] = np.nan
     work = prepare(instances=pacopt.Instances({"b": b}), candidates={"rate": np.linspace(0, 0.1, 400)}, steps=50)
-    with pytest.raises(TableError, match="start loss of instance 4999 is nan; 1 are"):
+    with pytest.raises(TableError, match="start loss of instance 4999 is nan; 1 start is invalid"):
         work.tiles()
 
 
@@ -283,7 +283,7 @@ def test_a_negative_loss_in_a_later_tile_is_named_by_its_own_number():
 
 
 def test_a_start_that_is_not_finite_is_named():
-    with pytest.raises(TableError, match="start loss of instance 0 is nan; 4 are"):
+    with pytest.raises(TableError, match="start loss of instance 0 is nan; 4 starts are invalid"):
         next(prepare(problem(loss=lambda x, i: jnp.sum(x) * jnp.nan)).tiles())
 
 

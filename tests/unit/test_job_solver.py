@@ -128,7 +128,7 @@ def test_a_loss_with_a_declared_range_can_be_the_score(folder):
         ("whole = true", "whole = 3", r"\{ low = 1, high = 20, whole = true \}"),
         ('choices = ["plain", "squared"]', "choices = []", r"choices = \[\"a\", \"b\"\]"),
         ("high = 4", "high = 4.5", "whole = true"),
-        ("numbers.npz", "nowhere/*.txt", "no file is called like 'nowhere/"),
+        ("numbers.npz", "nowhere/*.txt", "no file matches 'nowhere/"),
         ("solved = 0.8", "solved = 1.8", r"\{ solved = 0.99 \}"),
         ("cap = 150", "cap = 0", "cap = 200"),
         (JOB[JOB.index("[domain]") :], "", "a solver needs a line for each hyperparameter"),

@@ -84,9 +84,7 @@ class Monitor:
             raise MonitorError(f"claims is {claims!r}.", "Claims go by their names.", "", 'Use ["risk", "success"].')
         named = [design.objective.name] if claims is None else [claims] if isinstance(claims, str) else list(claims)
         if not named or len(set(named)) < len(named):
-            raise MonitorError(
-                f"claims is {claims!r}.", "It names at least one claim, and each only once.", "", "Leave it out."
-            )
+            raise MonitorError(f"claims is {claims!r}.", "Each claim is named once.", "", "Leave it out.")
         watched = {}
         for name in named:
             claim, value = design[name], certificate.deployed.values[name]
@@ -222,10 +220,7 @@ class Monitor:
                 file.write((json.dumps(self.to_dict(), sort_keys=True) + "\n").encode())
         except OSError as error:
             raise MonitorError(
-                f"{target} could not be written: {error}.",
-                "The state has to be saved somewhere.",
-                "",
-                "Name another file.",
+                f"{target} could not be written: {error}.", "The state needs a file.", "", "Name another one."
             ) from error
 
     @staticmethod
