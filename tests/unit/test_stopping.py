@@ -163,7 +163,7 @@ def test_what_is_left_behind_is_said_and_what_is_of_no_use_is_removed(tmp_path):
     assert not place.unfinished.exists()
     (place.tiles / "table").mkdir(parents=True)
     (place.tiles / "table" / "0.npz").write_bytes(b"")
-    assert "1 finished tiles are kept" in place.left_behind("job.toml")
+    assert "1 finished tile is kept" in place.left_behind("job.toml")
     assert place.unfinished.exists()
     place.run.mkdir()
     assert f"pacopt report {place.run}" in place.left_behind("job.toml")

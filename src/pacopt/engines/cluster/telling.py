@@ -19,7 +19,7 @@ RESTART = "Start the workers anew (client.restart()), and the client too if a fi
 def differs(worker: Differs, ours: Mapping[str, str]) -> EngineError:
     """That a worker has other versions."""
     differ = [name for name in ours if worker.found.get(name) != ours[name]]
-    lines = [f"{name} is {worker.found.get(name)}, and {ours[name]} here" for name in differ]
+    lines = [f"{name} is {worker.found.get(name)}, and here {ours[name]}" for name in differ]
     return EngineError(
         f"On the worker {worker.address} {'; '.join(lines)}.",
         "Workers run the same code as the client.",
