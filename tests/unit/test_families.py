@@ -322,4 +322,10 @@ def test_a_notebook_shows_every_solver_and_every_claim_beside_what_was_measured(
     assert frame.loc["Nesterov", "factor"] == pytest.approx(found["Nesterov"].mean / found[LEARNED].mean)
     assert np.isnan(frame.loc[LEARNED, "factor"])
     chart = pacopt.plot.contest(found).to_dict()
-    assert f"{found.fresh:,} fresh draws" in chart["title"]
+    assert f"{found.fresh:,} fresh draws" in chart["title"]["text"]
+    (words,) = chart["title"]["subtitle"]
+    bound = float(words.split("at most ")[1])
+    risk = found.learned.certificate.deployed.values["risk"]
+    assert risk <= bound < 1.01 * risk
+    shown = {row["solver"] for rows in chart["datasets"].values() for row in rows if "solver" in row}
+    assert len(shown) == len(found.methods), "also those that tell only their end"
