@@ -215,4 +215,4 @@ def test_a_rule_in_the_metric_is_trained_and_certified_end_to_end(small, tmp_pat
     )
     assert learned.certificate.deployed.gain > 0.5
     learned.save(tmp_path / "run")
-    assert pacopt.verify(tmp_path / "run").ok
+    assert pacopt.verify(tmp_path / "run").passed
