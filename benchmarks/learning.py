@@ -24,9 +24,9 @@ def timed(function):
     return result, time.perf_counter() - begin
 
 
-def learned_on(seed, **options):
+def learned_on(seed, train=1000, **options):
     law = pacopt.VaryingCurvature.draw(seed=seed)
-    parts = pacopt.split(law.sample(1400, seed=1000 + seed), prior=200, train=1000, test=200, seed=seed)
+    parts = pacopt.split(law.sample(400 + train, seed=1000 + seed), prior=200, train=train, test=200, seed=seed)
     return law, pacopt.learn(law.problem, pacopt.HeavyBall(), parts, steps=STEPS, seed=seed, **options)
 
 
@@ -66,6 +66,29 @@ def textbook_mean(law, method, fresh):
     return table.safeguarded().mean()
 
 
+def tightness(seeds=range(10)):
+    """Certified over true mean for each setting of docs/how_tight.md, beside the floor for every valid method."""
+    paper = {"prior": Search(DOMAIN, candidates=200)}
+    for said, options, share in (
+        ("200 candidates", paper, 0.4),
+        ("200 candidates, no baseline", {**paper, "baseline": None}, 0.6),
+        ("pacopt's default prior", {}, 0.4),
+        ("pacopt's default prior, no baseline", {"baseline": None}, 0.6),
+        ("pacopt's default prior, N = 10,000", {"train": 10_000}, 0.4),
+    ):
+        found = []
+        for seed in seeds:
+            law, learned = learned_on(seed, **options)
+            own = {name: [value] for name, value in learned.hyper.items()}
+            fresh = law.sample(FRESH, seed=2000 + seed)
+            table = pacopt.tabulate(law.problem, pacopt.HeavyBall(), own, fresh, steps=STEPS)
+            mean = table.safeguarded().mean()
+            d = 1 - (2 * share * 0.01) ** (1 / options.get("train", 1000))
+            found.append((learned.certificate.deployed.risk / mean, 1 + d * (1 - mean) / mean))
+        ratio, floor = np.mean(found, axis=0)
+        print(f"{said:>36}: certified / true {ratio:.3f}, floor {floor:.3f}", flush=True)
+
+
 def racing(candidates=5000):
     """The training table of many candidates that know nothing, with and without racing; warm."""
     prior = Product(DOMAIN, candidates=candidates)
@@ -95,5 +118,6 @@ def verification():
 
 if __name__ == "__main__":
     gains()
+    tightness()
     racing()
     verification()

@@ -2,19 +2,23 @@
 
 import json
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rich.console import Console
 
 import pacopt
 from alone import pacopt as command
+from pacopt.app.presenting import families_view
 from pacopt.claims.measuring import Measured
 from pacopt.errors import FamilyError
 from pacopt.families import Family, contest, family_named, picture
 from pacopt.families.base import LEARNED
 from pacopt.families.limited import ScipysLBFGSB, lowest_loss
+from pacopt.families.naming import NAMES
 from pacopt.families.results import document, line, markdown, verdict
 from pacopt.families.tuning import tuned
 from pacopt.support.progress import silent
@@ -194,6 +198,14 @@ def test_results_are_told_to_people_and_machines(found, tmp_path):
         assert each["ratio_factor"][0] == pytest.approx(each["mean_ratio"] / value["methods"][0]["mean_ratio"])
     assert picture(found, tmp_path / "fit.png").stat().st_size > 10_000
     assert pacopt.verify(found.place).passed
+
+
+def test_names_of_families_are_whole_on_a_terminal_of_80_columns(found):
+    longest = max(NAMES, key=len)
+    view = StringIO()
+    contests = [replace(found, family=replace(found.family, name=name)) for name in ("fit", longest)]
+    Console(width=80, file=view).print(*families_view(contests))
+    assert view.getvalue().count(f" {longest} ") == 2
 
 
 def in_threes(count, *, seed):

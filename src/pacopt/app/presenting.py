@@ -125,10 +125,10 @@ def families_view(found: Sequence["Contest"]) -> list[RenderableType]:
 
 
 def _narrow(title: str, headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    """A table without lines, the first column to the left."""
+    """A table without lines, the first column to the left and never broken."""
     view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for place, heading in enumerate(headings):
-        view.add_column(heading, justify="right" if place else "left")
+        view.add_column(heading, justify="right" if place else "left", no_wrap=not place)
     for row in rows:
         view.add_row(*row)
     return view
