@@ -1,4 +1,4 @@
-"""An engine: where a candidate runs on an instance. `learn` and everything after it work with any of them."""
+"""An engine: where a candidate runs on an instance. `learn` and everything after it work with any engine."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ class Standard(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What an algorithm decided in each run at some steps, by name, and what the textbook would have taken there."""
+    """What an algorithm decided at some steps of each run, by name, and what the textbook would have used there."""
 
     values: Mapping[str, Float[np.ndarray, "run step"]]
     textbook: Mapping[str, Float[np.ndarray, "run step"]]
@@ -54,7 +54,7 @@ class AbstractEngine(ABC):
     @property
     @abstractmethod
     def space(self) -> Domain:
-        """What is learned: a space for each hyperparameter."""
+        """What is learned: one space for each hyperparameter."""
 
     @property
     def random(self) -> bool:
@@ -68,7 +68,7 @@ class AbstractEngine(ABC):
 
     @property
     def metric(self) -> Metric | None:
-        """The name of its losses, if they are not the loss that is minimised."""
+        """The name of its losses, if they are not the loss being minimised."""
         return None
 
     @property
@@ -78,7 +78,7 @@ class AbstractEngine(ABC):
 
     @abstractmethod
     def check(self, candidates: Candidates, instances: Instances) -> None:
-        """Raise every error that can be found before anything runs."""
+        """Raise every error that can be detected before anything runs."""
 
     @abstractmethod
     def provenance(self, candidates: Candidates, instances: Instances) -> dict[str, Any]:
@@ -113,11 +113,11 @@ class AbstractEngine(ABC):
 
     @property
     def usual(self) -> str:
-        """The name of the hyperparameters that one would use otherwise."""
+        """The name of the hyperparameters you would use otherwise."""
         return "the textbook"
 
     def until(self, target: float, steps: int | None) -> "AbstractEngine":
-        """This engine with runs that stop at this fraction of their start or after these steps; losses are times."""
+        """This engine, with runs that stop at this fraction of their start or after this many steps; losses are times."""
         raise EngineError(
             f"{type(self).__name__} does not stop runs at {target!r} times their start.",
             "The effort of a run is the number of steps to its target.",
@@ -131,7 +131,7 @@ class AbstractEngine(ABC):
         return False
 
     def training(self, fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
-        """A training of the hyperparameters by gradients, on some instances, while others are held out."""
+        """Gradient training of the hyperparameters on some instances, with others held out."""
         raise EngineError(
             f"Runs of {type(self).__name__} cannot be differentiated.",
             "Training follows the gradient of the final loss by the hyperparameters.",
@@ -141,9 +141,9 @@ class AbstractEngine(ABC):
         )
 
     def rehearse(self, candidates: Candidates, instances: Instances) -> bool:
-        """Reject runs that depend on their order, and say whether losses have a start.
+        """Whether losses have a start; runs that depend on their order are rejected.
 
-        Functions that JAX traces do not depend on it, and have one.
+        Functions traced by JAX do not depend on the order, and their losses have a start.
         """
         return True
 
@@ -156,11 +156,11 @@ class AbstractEngine(ABC):
     def decisions(
         self, hyper: Mapping[str, Any], instances: Instances, at: Iterable[int], curvature: tuple[float, float] | None
     ) -> Decided | None:
-        """What the algorithm decides at some steps (from 1 on) of its runs; None if unknown."""
+        """What the algorithm decides at some steps of its runs, counted from 1; None if unknown."""
         return None
 
     def seen(self, instances: Instances) -> Instances:
-        """The instances as runs see them, without what runs do not depend on; all of it, if that is unknown."""
+        """The instances as runs see them, without anything that runs ignore; unchanged if that is unknown."""
         return instances
 
     def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
@@ -169,9 +169,9 @@ class AbstractEngine(ABC):
 
     @property
     def rivals(self) -> tuple[Any, ...]:
-        """Algorithms whose textbook settings are baselines as well."""
+        """Algorithms whose textbook settings also serve as baselines."""
         return ()
 
     @abstractmethod
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What a run stores of the engine, so that it can be made again: plain values, and arrays."""
+        """What a saved run stores of the engine so that it can be rebuilt: plain values and arrays."""

@@ -32,16 +32,16 @@ from pacopt.support.arrays import digest, frozen
 from pacopt.support.interrupts import heed, heeded
 from pacopt.support.values import ONLY, value_of
 
-#: At least so many calls in a tile, so that a stored one is worth its file.
+#: The fewest calls in a tile, so that a stored tile is worth its file.
 CALLS = 64
-#: So many calls tell whether somebody else runs the same code.
+#: How many calls are compared to tell whether another process runs the same code.
 SAMPLE = 5
-#: At most so many tiles in a table: each is a file, and a message of a cluster.
+#: The most tiles in a table: each is a file, and a message in a cluster.
 TILES = 2**17
 
 
 class Call(NamedTuple):
-    """One candidate on one instance, and how errors call it."""
+    """One candidate on one instance, and the name errors use for it."""
 
     hyper: Mapping[str, Any]
     instance: Mapping[str, Any]
@@ -68,7 +68,7 @@ class AbstractCellEngine(AbstractEngine):
 
     #: Its name in a report; by default the name of its class.
     title: str = ""
-    #: Fractions of the start for which runs report when they first met them.
+    #: Fractions of the start; runs report when they first reach them.
     targets: tuple[float, ...] = ()
 
     @abstractmethod
@@ -111,9 +111,9 @@ class AbstractCellEngine(AbstractEngine):
         return Solution.safeguarded(run.x, run.start, run.loss, run.start_loss, self.steps)
 
     def rehearse(self, candidates: Candidates, instances: Instances) -> bool:
-        """Make some runs in two orders, and reject an engine if one of them differs.
+        """Whether losses have a start, as far as any run finished.
 
-        Says whether losses have a start, as far as any run finished.
+        Some runs are made in two orders, and the engine is rejected if any of them differs.
         """
         work = self._work(candidates, instances)
         calls = list(work.calls([*work.layout]))
@@ -129,7 +129,7 @@ class AbstractCellEngine(AbstractEngine):
         return {"engine": description}, arrays
 
     def called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int, place: str) -> Run:
-        """A run with valid numbers; any error says where it was raised."""
+        """A run with valid numbers; an error says where it was raised."""
         try:
             run = self.run(self.known(hyper), instance, seed)
         except (PacoptError, KeyboardInterrupt):
@@ -149,11 +149,11 @@ class AbstractCellEngine(AbstractEngine):
 
     @property
     def alone(self) -> bool:
-        """Whether only one thread of a process may call it at a time: it may change itself while it runs."""
+        """Whether only one thread of a process may call it at a time, since it may change itself while running."""
         return True
 
     def sent(self) -> "AbstractCellEngine":
-        """This engine, ready to be pickled and used in a process of a cluster."""
+        """This engine, ready to be pickled and used in a cluster process."""
         return self
 
     def results(self, calls: Iterable[Call]) -> Iterator[Run]:
@@ -211,7 +211,7 @@ class AbstractCellEngine(AbstractEngine):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellWork:
-    """A table that is made call by call."""
+    """A table built call by call."""
 
     engine: AbstractCellEngine
     candidates: Mapping[str, np.ndarray]
@@ -237,7 +237,7 @@ class CellWork:
         return self.engine.repeatable
 
     def begin(self) -> None:
-        """Nothing is known of an instance before it runs."""
+        """Do nothing: nothing is known about an instance before it runs."""
 
     @property
     def alone(self) -> bool:
@@ -245,7 +245,7 @@ class CellWork:
         return self.engine.alone
 
     def sample(self) -> np.ndarray:
-        """A few calls, from all over the table."""
+        """The losses of a few calls from all over the table."""
         layout, count = self.layout, min(SAMPLE, self.layout.rows * self.layout.runs)
         places = np.linspace(0, layout.rows * layout.runs - 1, count).astype(int)
         calls = [self._call(int(place % layout.rows), int(place // layout.rows)) for place in places]
@@ -257,18 +257,18 @@ class CellWork:
         return Call(hyper, self.instances[column], int(self.seeds[column]), f"Candidate {row} on instance {column}")
 
     def sent(self) -> "CellWork":
-        """With its engine made ready for the way."""
+        """The same work, with its engine ready to be sent."""
         return replace(self, engine=self.engine.sent())
 
     def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
-        """Tile after tile; an interrupt is noticed between two calls."""
+        """The tiles, one after another; interrupts are noticed between calls."""
         layout, table_key = self.layout, self.table_key
         firsts = [*layout] if firsts is None else firsts
         runs = self.engine.results(self.calls(firsts))
         for first in firsts:
             rows = [[next(runs) for _ in range(layout.rows)] for _ in range(layout.width(first))]
             yield self._tile(table_key, rows, first)
-        for _ in runs:  # to its end, so that workers are kept for the next table
+        for _ in runs:  # exhausted, so that workers are kept for the next table
             pass
 
     def calls(self, firsts: Sequence[int]) -> Iterator[Call]:

@@ -1,4 +1,4 @@
-"""Code and data as hashes and as plain values: how an engine is recognised, stored, and made again."""
+"""Code and data as hashes and plain values: how an engine is recognised, stored and rebuilt."""
 
 import dataclasses
 import hashlib
@@ -23,7 +23,7 @@ from pacopt.provenance import Code
 from pacopt.support.arrays import digest
 from pacopt.support.values import marked
 
-#: Where an object lies in memory, which its text may tell, is another place each time.
+#: An object's memory address, which its text may contain, differs each time.
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
@@ -51,7 +51,7 @@ def described(value: Any) -> dict[str, str]:
 
 
 def identity(engine: Any) -> str:
-    """A hash of an engine with its problem and algorithm, if it has these, but without what is searched."""
+    """A hash of an engine with its problem and algorithm, if it has them, but without its search space."""
     fields = {name: each for name, each in _fields(engine).items() if each is not engine.space}
     parts = [described(each) for each in fields.values() if dataclasses.is_dataclass(each)]
     content = [part.hex() for name, each in fields.items() for part in (name.encode(), *_parts(each))]
@@ -73,7 +73,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _own(kind: type) -> bool:
-    """Whether a class holds code of this very problem or algorithm, and not of the machinery below it."""
+    """Whether a class holds code of this particular problem or algorithm, rather than the machinery below it."""
     package, _, _ = kind.__module__.partition(".")
     return package not in ("abc", "builtins", "equinox", "typing") and kind.__module__ not in (
         "pacopt.problems.base",
@@ -84,7 +84,7 @@ def _own(kind: type) -> bool:
 
 
 def criterion(success: Any) -> str | None:
-    """What a success predicate is called."""
+    """The name of a success predicate."""
     if success is None:
         return None
     named = success if hasattr(success, "__qualname__") else type(success)
@@ -92,15 +92,15 @@ def criterion(success: Any) -> str | None:
 
 
 def predicate_hash(success: Any) -> str | None:
-    """A hash of a success predicate with all that it encloses."""
+    """A hash of a success predicate with everything it encloses."""
     return None if success is None else hashed(b"\0".join(_parts(success)))
 
 
 def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes]:
-    """Everything that a value is made of, field by field, static fields and closures included.
+    """Everything a value is made of, field by field, including static fields and closures.
 
-    Code that is reached through a global name is not followed; nobody can tell in general what it depends on. `inside`
-    are the objects of which this is a part: a function may enclose itself.
+    Code reached through a global name is not followed; in general there is no telling what it depends on. `inside`
+    lists the objects this is part of: a function may enclose itself.
     """
     if id(value) in inside:
         yield b"itself"
@@ -145,14 +145,14 @@ def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes]:
 def _source(value: Hashable) -> str:
     try:
         return hashed(inspect.getsource(cast(Any, value)).encode())
-    except (OSError, TypeError, SyntaxError, TokenError):  # typed at a prompt, say: no source, but there is code
+    except (OSError, TypeError, SyntaxError, TokenError):  # typed at a prompt, for example: no source, but there is code
         functions = vars(value).values() if isinstance(value, type) else [value]
         codes = [code for function in functions if (code := getattr(function, "__code__", None)) is not None]
         return hashed(repr([_code(code) for code in codes]).encode())
 
 
 def _code(code: CodeType) -> Any:
-    """What a function does, without where it stands."""
+    """What a function does, regardless of where it is defined."""
     constants = [_code(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
     return code.co_name, code.co_code.hex(), code.co_names, constants
 
@@ -165,8 +165,8 @@ def hashed(content: bytes) -> str:
 def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
     """The class and the fields of a problem or algorithm; None if a field is neither an array nor plain.
 
-    An algorithm in an algorithm is stored as a field with a class and fields of its own; spaces and functions of optax
-    by what they are called.
+    An algorithm inside an algorithm is stored as a field with its own class and fields; spaces and optax functions are
+    stored by name.
     """
     fields: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
@@ -190,7 +190,7 @@ def stored(value: Any, prefix: str) -> tuple[dict[str, Any] | None, dict[str, np
 
 
 def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: type, before: Code) -> Any:
-    """The problem or algorithm that `stored` described, or None; its code has to be what it was."""
+    """The problem or algorithm that `stored` described, or None; its code must not have changed."""
     value = None if description is None else _made(description, arrays, prefix, base)
     try:
         return value if value is not None and Code.of(described(value)) == before else None
@@ -199,9 +199,9 @@ def restored(description: Any, arrays: dict[str, np.ndarray], prefix: str, base:
 
 
 def _made(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: type) -> Any:
-    """Its class is looked up among the modules that are imported already.
+    """The object, with its class looked up among the modules already imported.
 
-    So no stored name can make this import anything but pacopt's own problems and algorithms.
+    So a stored name cannot make this import anything but pacopt's own problems and algorithms.
     """
     module, _, name = description["class"].partition(":")
     if (
@@ -224,7 +224,7 @@ def _made(description: Any, arrays: dict[str, np.ndarray], prefix: str, base: ty
             fields[field] = _made(content, arrays, f"{prefix}.{field}", base) if known is None else known
             if fields[field] is None:
                 return None
-    # No constructor is called: it may ask for something else than the fields, which are what a run depends on.
+    # No constructor is called: it may take something other than the fields, and a run depends on the fields.
     value = object.__new__(found)
     try:
         for field, content in fields.items():

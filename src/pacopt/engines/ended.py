@@ -1,4 +1,4 @@
-"""How single runs ended, and what runs of one table have to have in common."""
+"""How single runs ended, and what the runs of one table must have in common."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,11 +12,11 @@ from pacopt.errors import EngineError
 from pacopt.support.cells import refuse_bad_losses
 from pacopt.support.numbers import is_real
 
-#: If so many runs fail, and no other has ended, something is wrong with the function.
+#: If this many runs fail before any other has ended, something is wrong with the function.
 FEW = 16
-#: A run that ends in one of these ways might end otherwise another time.
+#: A run that ends in one of these ways might end differently next time.
 DIED, LATE = BY_CHANCE = ("the process died", "time limit")
-#: Ways to fail are told apart by so many letters; of what is said about one, so many are kept.
+#: How many letters tell ways to fail apart, and how many are kept of each message.
 LONGEST, WORDS = 60, 200
 
 
@@ -24,9 +24,9 @@ LONGEST, WORDS = 60, 200
 class Run:
     """How a run ended: its loss, the loss at its start, and the points of both, which `solve` returns.
 
-    A loss that is not finite means that the run failed; `failure` says how, in words. `start_loss` is left out if
+    A loss that is not finite means that the run failed; `failure` says how, in words. Leave out `start_loss` if
     losses are not compared with a start. `success` is your own verdict, for all runs or for none. `times` says when
-    the targets of the engine were first met.
+    the engine's targets were first met.
     """
 
     loss: float
@@ -39,7 +39,7 @@ class Run:
 
 
 def checked_run(run: Any, place: str) -> Run:
-    """A run whose numbers are numbers."""
+    """The run, if its numbers really are numbers."""
     numbers = [] if not isinstance(run, Run) else [run.loss, 0.0 if run.start_loss is None else run.start_loss]
     if not numbers or not all(map(is_real, numbers)):
         raise EngineError(
@@ -49,30 +49,30 @@ def checked_run(run: Any, place: str) -> Run:
             "Convert them with float(...).",
         )
     loss, start = numbers
-    if loss < 0 or not 0 <= start < inf:  # asked here: arrays of one number would take longer than many a run
+    if loss < 0 or not 0 <= start < inf:  # checked here: with one-number arrays this would take longer than many runs do
         refuse_bad_losses(np.array([[loss]], dtype=float), np.array([start], dtype=float))
     return run  # type: ignore[no-any-return]
 
 
 def start_of(runs: list[Run], column: int) -> float:
-    """The loss at the start of all runs of an instance; NaN where nobody tells."""
+    """The start loss shared by all runs of an instance; NaN if none of them reports it."""
     known = {float(run.start_loss): i for i, run in reversed([*enumerate(runs)]) if run.start_loss is not None}
     if len(known) > 1:
         (one, i), (other, j) = sorted(known.items(), key=lambda pair: pair[1])[:2]
         raise EngineError(
-            f"On instance {column} candidate {i} starts at the loss {one!r}, and candidate {j} at {other!r}.",
+            f"On instance {column}, candidate {i} starts at the loss {one!r} and candidate {j} at {other!r}.",
             "All candidates start at the same loss.",
-            "Ratios to the start could not be compared otherwise.",
+            "Otherwise ratios to the start could not be compared.",
             "Compute start_loss from the instance alone.",
         )
     return next(iter(known), np.nan)
 
 
 def refuse_mixed(lacking: list[bool], what: str, first: int) -> None:
-    """Refuse runs of which some have something and others have not."""
+    """Refuse runs if some have something and others lack it."""
     if len(set(lacking)) > 1:
         raise EngineError(
-            f"Some runs have {what}, and others have none (from instance {first} on).",
+            f"Some runs have {what} and others have none (starting at instance {first}).",
             "Either all runs have one, or none.",
             "",
             "Return it for all of them; a run that failed has the loss infinity.",
@@ -80,7 +80,7 @@ def refuse_mixed(lacking: list[bool], what: str, first: int) -> None:
 
 
 def refuse_changed(first: Run, second: Run, place: str, *, repeatable: bool) -> None:
-    """Refuse a run that came out differently when others were made before it."""
+    """Refuse a run that came out differently when others ran before it."""
     kinds = {kind_of(first.failure), kind_of(second.failure)}
     if kinds & {*BY_CHANCE}:
         return
@@ -100,7 +100,7 @@ def refuse_changed(first: Run, second: Run, place: str, *, repeatable: bool) -> 
 
 
 def refuse_all_failed(rows: list[list[Run]], first: int) -> None:
-    """Refuse to go on where nothing runs at all: then it is not the instances."""
+    """Refuse to go on if nothing runs at all: then the instances are not to blame."""
     failures = [run.failure for runs in rows for run in runs]
     if first == 0 and len(failures) >= FEW and all(failures):
         raise EngineError(
@@ -112,14 +112,14 @@ def refuse_all_failed(rows: list[list[Run]], first: int) -> None:
 
 
 class Failures:
-    """How many runs failed in each way, and what was said of the first of them."""
+    """How many runs failed in each way, with the message of the first."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.first: dict[str, tuple[int, str]] = {}
 
     def add(self, messages: np.ndarray, first: int) -> None:
-        """Count those of a tile [candidate, run] whose first run has this number; empty texts are no failures."""
+        """Count the failures of a tile [candidate, run] that starts at run `first`; an empty text is no failure."""
         for row, column in zip(*np.nonzero(messages), strict=True):
             text = str(messages[row, column])
             kind = kind_of(text)
@@ -129,14 +129,14 @@ class Failures:
                 self.first[kind] = (place, text)
 
     def described(self) -> dict[str, Any]:
-        """What the provenance of a table says of them; nothing if no run failed."""
+        """What the provenance of a table says about them; empty if no run failed."""
         told = {kind: text for kind, (_, text) in sorted(self.first.items()) if text != kind}
         found = {"failures": dict(sorted(self.counts.items())), "messages": told}
         return {name: value for name, value in found.items() if value}
 
 
 def failures_of(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The failures that the provenances of some tables tell of, together."""
+    """The failures recorded in the provenances of several tables, combined."""
     counts, told = Counter[str](), dict[str, str]()
     for part in parts:
         counts.update(part.get("failures", {}))
@@ -145,10 +145,10 @@ def failures_of(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def words_of(failure: str) -> str:
-    """What is kept of a message: one line of printable letters."""
+    """The part of a message that is kept: one line of printable letters."""
     return "".join(letter if letter.isprintable() else " " for letter in failure)[:WORDS].rstrip()
 
 
 def kind_of(failure: str) -> str:
-    """In which way a run failed, without what differs from run to run."""
+    """The way a run failed, without details that differ from run to run."""
     return failure.partition(":")[0][:LONGEST]

@@ -1,4 +1,4 @@
-"""Finished legs of a training on disk, so that one that was interrupted goes on where it stopped."""
+"""Finished legs of a training on disk, so that an interrupted training resumes where it stopped."""
 
 from dataclasses import dataclass
 
@@ -9,18 +9,18 @@ from pacopt.engines.training import Leg
 from pacopt.errors import StorageError
 from pacopt.support.arrays import load_npz, save_npz
 
-#: Names of what a leg has besides its state.
+#: Names of what a leg holds besides its state.
 LOSS, HELD_OUT, NORMS, LEFT_OUT, CONTENT = "loss", "held_out", "norms", "left_out", "content"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptLegs:
-    """The legs of trainings in a checkpoint, one folder for each training, by the hash of all that determines it."""
+    """The legs of trainings in a checkpoint: one folder per training, named by the hash of all that determines it."""
 
     checkpoint: Checkpoint
 
     def found(self, key: str, name: str) -> Leg | None:
-        """A finished leg; None if there is none, or one that an accident has damaged."""
+        """A finished leg; None if it is missing or damaged."""
         try:
             arrays = load_npz(self.checkpoint.folder(key) / f"{name}.npz")
             if not np.array_equal(arrays.pop(CONTENT), content_of(arrays)):
@@ -31,7 +31,7 @@ class KeptLegs:
         return Leg(arrays, float(loss), float(held_out), norms, int(left_out))
 
     def keep(self, key: str, name: str, leg: Leg) -> None:
-        """Write a leg, whole or not at all."""
+        """Write a leg atomically."""
         path = self.checkpoint.folder(key) / f"{name}.npz"
         own = {LOSS: np.array(leg.loss), HELD_OUT: np.array(leg.held_out), NORMS: leg.norms}
         own[LEFT_OUT] = np.array(leg.left_out)

@@ -1,4 +1,4 @@
-"""Fields that are no numbers but can be written down: spaces by name, and functions of optax."""
+"""Fields that are not numbers but can be written down: spaces by name, and optax functions."""
 
 from functools import partial
 from inspect import isfunction
@@ -6,14 +6,14 @@ from typing import Any
 
 from pacopt.space import AbstractSpace, space_from_json
 
-#: Under which they stand where a stored algorithm has its class.
+#: The key they are stored under, where a stored algorithm has its class.
 SPACES, FUNCTION = "spaces", "function"
-#: The modules in which users find functions of optax.
+#: The modules in which users find optax functions.
 MODULES = ("optax", "optax.contrib")
 
 
 def named(content: Any) -> dict[str, Any] | None:
-    """A JSON value for a tuple of named spaces or for a function of optax; None for everything else."""
+    """A JSON value for a tuple of named spaces or an optax function; None for anything else."""
     if isinstance(content, tuple) and all(
         isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], AbstractSpace) for pair in content
     ):
@@ -29,7 +29,7 @@ def named(content: Any) -> dict[str, Any] | None:
 def renamed(stored: dict[str, Any]) -> Any:
     """What `named` wrote down, or None.
 
-    Only functions that are optax's own are found: a stored name must not lead to code that does something else.
+    Only optax's own functions are found: a stored name must not lead to other code.
     """
     if stored["class"] == SPACES:
         return tuple((name, space_from_json(each)) for name, each in stored[SPACES])
@@ -40,7 +40,7 @@ def renamed(stored: dict[str, Any]) -> Any:
 
 
 def _functions(module: str) -> dict[str, Any]:
-    """Functions of optax, some of which are others with arguments filled in, by their public names."""
+    """The optax functions by public name; some are others with arguments filled in."""
     import optax  # type: ignore[import-untyped]
     import optax.contrib  # type: ignore[import-untyped]
 

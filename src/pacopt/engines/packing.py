@@ -1,4 +1,4 @@
-"""What is sent to another process: pickled with the code that the other side may lack, and knowing its modules."""
+"""What is sent to another process: pickled with code the other side may lack, and with its module names."""
 
 import io
 import sys
@@ -11,9 +11,9 @@ from pacopt.support.own_code import edited, file_hash, module_of, own_files, rea
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A value as bytes, the names of the modules that have to be there when it is unpacked, and hashes of one's own.
+    """A value as bytes, the names of the modules needed to unpack it, and hashes of the user's own modules.
 
-    What is packed by its name is something else when the file of its module was edited.
+    What is packed by name means something else once the file of its module has been edited.
     """
 
     content: bytes
@@ -22,7 +22,7 @@ class Packed:
 
 
 def packed(value: Any, what: str) -> Packed:
-    """A value, packed; as it is if it was packed before."""
+    """The value, packed; unchanged if it is packed already."""
     if isinstance(value, Packed):
         return value
     try:
@@ -36,7 +36,7 @@ def packed(value: Any, what: str) -> Packed:
         ) from error
 
     class Packer(cloudpickle.Pickler):
-        """Notes the modules of everything that goes by."""
+        """Notes the modules of everything it pickles."""
 
         def persistent_id(self, part: Any) -> None:
             if isinstance(part, Packed):
@@ -51,7 +51,7 @@ def packed(value: Any, what: str) -> Packed:
     except Exception as error:
         raise EngineError(
             f"{what} cannot be sent to a worker: {type(error).__name__}: {error}.",
-            "It is pickled, with everything that it refers to.",
+            "It is pickled, with everything it refers to.",
             "Open files, locks and compiled models cannot be.",
             "Make them inside a function, or put it into a module that workers can import.",
         ) from error
@@ -61,8 +61,8 @@ def packed(value: Any, what: str) -> Packed:
         if name in sys.modules and edited(name):
             raise EngineError(
                 f"The file of the module {name!r} was edited after the module was imported.",
-                "Workers run the code that is in the file.",
-                "This process would run other code than they do.",
-                f"Start anew, or call importlib.reload({name}) and make the engine again.",
+                "Workers run the code in the file.",
+                "This process would run different code.",
+                f"Restart Python, or call importlib.reload({name}) and make the engine again.",
             )
     return Packed(content.getvalue(), found, tuple(own.items()))

@@ -15,11 +15,11 @@ from pacopt.loss_table import LossTable
 from pacopt.priors.trials import Run
 from pacopt.scores import AbstractScore, Ratio
 
-#: The parts of the training instances after which candidates are given up.
+#: The fractions of the training instances after which candidates are given up.
 STAGES = (1 / 16, 1 / 4)
 #: A first look at fewer instances tells too little.
 LEAST = 32
-#: Standard errors by which a candidate has to be behind.
+#: How many standard errors a candidate has to be behind.
 ERRORS = 4.0
 
 
@@ -50,7 +50,7 @@ def race(
     losses, success = np.empty((rows, 0)), None
     times: dict[float, np.ndarray] = {}
     ends = [end for part in STAGES if (end := int(count * part)) >= LEAST]
-    # Groups are not torn apart: the rows of so many of them.
+    # Groups are kept whole: the rows of this many of them.
     cuts = [int(np.searchsorted(instances.codes, end)) for end in (0, *ends, count)]
     for first, last in pairwise(cuts):
         try:
@@ -102,7 +102,7 @@ def _fingerprints(tables: list[LossTable]) -> np.ndarray | None:
 
 
 def _among(rows: int, alive: np.ndarray, values: np.ndarray, blank: Any) -> np.ndarray:
-    """Numbers of those that were run, in their rows among all candidates."""
+    """The values of the candidates that ran, placed in their rows among all candidates."""
     found = np.full((rows, values.shape[1]), blank, dtype=values.dtype)
     found[alive] = values
     return found
@@ -111,7 +111,7 @@ def _among(rows: int, alive: np.ndarray, values: np.ndarray, blank: Any) -> np.n
 def survivors(
     z: Float[np.ndarray, "hyper instance"], success: Bool[np.ndarray, "hyper instance"]
 ) -> Bool[np.ndarray, " hyper"]:
-    """Those that no candidate with as many successes beats by four standard errors."""
+    """Which candidates no other one with at least as many successes beats by four standard errors."""
     counts, means = success.sum(axis=1), z.mean(axis=1)
     # For each candidate, the best of those that succeeded at least as often.
     order = np.lexsort((means, -counts))
@@ -131,9 +131,9 @@ def _record(values: np.ndarray) -> np.ndarray:
 
 
 def _filled(kept: np.ndarray, means: np.ndarray, rows: int) -> np.ndarray:
-    """The survivors, and the best of the others until their number is a half, a quarter... of all.
+    """The survivors, topped up with the best of the others to a half, a quarter, ... of all candidates.
 
-    So there are few shapes to compile for, and nothing is lost: those that fill up are followed like survivors.
+    So there are few shapes to compile for, and nothing is lost: those added are run like survivors.
     """
     size = rows
     while size // 2 >= max(1, kept.sum()):

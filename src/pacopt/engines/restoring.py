@@ -1,4 +1,4 @@
-"""The engine of a stored run, if its code is at hand and is what it was."""
+"""The engine of a stored run, if its code is available and unchanged."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from pacopt.provenance import Code, Origin
 
 
 class Given(NamedTuple):
-    """What a user passes along because it cannot be found, or has to be this very object."""
+    """What a user passes in because it cannot be found, or has to be this particular object."""
 
     problem: Any = None
     algorithm: Any = None
@@ -25,8 +25,7 @@ def restored_engine(
 ) -> tuple[AbstractEngine | None, str]:
     """The engine, or None and what is missing.
 
-    Classes are looked up among the modules that are imported already, so that loading a run imports nothing but
-    pacopt's own.
+    Classes are looked up among the modules already imported, so that loading a run imports nothing but pacopt's own.
     """
     own = origin.engine is not None
     bases: dict[str, type] = {"engine": AbstractEngine} if own else _bases()
@@ -37,7 +36,7 @@ def restored_engine(
             _refuse_changed(part, passed, before)
         found[part] = passed if passed is not None else restored(code.get(part), arrays, part, base, before)
     lacking = [_lacking(part, getattr(origin, part).name, code.get(part)) for part in found if found[part] is None]
-    if origin.versions["pacopt"] != __version__:  # which may run the same classes in another way
+    if origin.versions["pacopt"] != __version__:  # which may run the same classes differently
         lacking.append(f"this was learned with pacopt {origin.versions['pacopt']}, and this is {__version__}")
     if lacking:
         return None, "; ".join(lacking)
@@ -52,7 +51,7 @@ def restored_engine(
 
 
 def _lacking(part: str, name: str, description: Any) -> str:
-    """Why a part could not be made again: it holds functions, which no run stores, or its class is not at hand."""
+    """Why a part could not be rebuilt: it holds functions, which no run stores, or its class is not available."""
     if description is None and name.startswith("pacopt."):
         what = "solver of this run is your own function" if part == "engine" else f"{part} of this run holds your code"
         return f"The {what}, which is not stored with it"

@@ -1,4 +1,4 @@
-"""What is handed back for one instance, whoever ran it."""
+"""What is returned for one instance, whichever engine ran it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ class Solution:
 
     @property
     def outcome(self) -> float:
-        """What a table holds of the run: its final loss, or the time at which it met its target."""
+        """What a table records of the run: its final loss, or the time at which it met its target."""
         return self.run_loss if self.time is None else self.time
 
     @property
@@ -49,6 +49,6 @@ class Solution:
 
 
 def acceptable(after: float, before: float) -> bool:
-    """Whether a run may be handed back."""
+    """Whether the end of a run may be returned."""
     # In this order: a NaN is not finite, and `after > before` would be false for it.
     return bool(np.isfinite(after)) and after <= before

@@ -1,4 +1,4 @@
-"""Finished tiles on disk, so that work that was interrupted goes on where it stopped."""
+"""Finished tiles on disk, so that interrupted work resumes where it stopped."""
 
 import hashlib
 import json
@@ -21,10 +21,10 @@ from pacopt.support.whole import whole
 class Checkpoint:
     """A directory of finished tiles, one folder for each table.
 
-    A folder goes by the hash of everything that determines its tiles (code, candidates, instances, steps, precision,
-    versions), so a tile of another experiment is never found. What is not there, or cannot be read, is run. What a hash
-    cannot see, a helper function or a file that the code reads, is noticed by running one stored tile of each table
-    again: the same call gives the same bits.
+    A folder is named by the hash of everything that determines its tiles (code, candidates, instances, steps, precision,
+    versions), so a tile of another experiment is never picked up. A tile that is missing or unreadable is run. What a
+    hash cannot see, such as a helper function or a file the code reads, is caught by rerunning one stored tile of each
+    table: the same call gives the same bits.
     """
 
     directory: Path
@@ -35,7 +35,7 @@ class Checkpoint:
         return self
 
     def begin(self, belongs: Mapping[str, str]) -> None:
-        """Say to what the tiles belong that will be stored here; refused if that is not what was begun here."""
+        """Record what the tiles stored here belong to; refused if something else was begun here."""
         path = self._made(self.directory) / "belongs.json"
         try:
             begun = _begun(path)
@@ -56,7 +56,7 @@ class Checkpoint:
             )
 
     def tiles(self, work: Work) -> Iterator[Tile]:
-        """The tiles of a table: those that are stored, then the others, each stored as soon as it is finished."""
+        """The tiles of a table: the stored ones, then the others, each stored as soon as it is finished."""
         folder = self.folder(work.table_key)
         stored: list[int] = []
         for first in work.layout:
@@ -74,16 +74,16 @@ class Checkpoint:
                 yield tile
 
     def _compare(self, tile: Tile, work: Work) -> None:
-        """Refuse stored tiles if one of them does not come out the same when it is run again."""
+        """Refuse stored tiles if one of them comes out differently when run again."""
         (again,) = work.tiles([tile.first])
         by_chance = _ended_by_chance(tile) | _ended_by_chance(again)
         if not (np.array_equal(tile.start, again.start, equal_nan=True) and _same(tile, again, ~by_chance)):
             raise StorageError(
-                f"The tile that starts at instance {tile.first} has other losses in {self.directory} than when it is "
+                f"The tile that starts at instance {tile.first} has different losses in {self.directory} than when it is "
                 "run again.",
                 "Finished tiles come from the same code, data and machine.",
                 "The code, or a file that it reads, has changed; losses of different code must not be mixed.",
-                f"Change it back, or delete {self.directory} and start anew.",
+                f"Change it back, or delete {self.directory} and start over.",
             )
 
     def folder(self, table_key: str) -> Path:
@@ -96,7 +96,7 @@ class Checkpoint:
         except OSError as error:
             raise StorageError(
                 f"Finished tiles cannot be kept in {self.directory}: {error}.",
-                "A checkpoint is a directory in a place where files can be made.",
+                "A checkpoint is a directory in which files can be created.",
                 "",
                 "Choose another place, or leave it out.",
             ) from error
@@ -115,7 +115,7 @@ def checked_checkpoint(directory: str | os.PathLike[str] | None) -> Checkpoint |
 
 
 def _begun(path: Path) -> dict[str, str] | None:
-    """To what the tiles of a checkpoint belong, if that was written."""
+    """What the tiles of a checkpoint belong to, if that was recorded."""
     try:
         begun = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -135,7 +135,7 @@ def _write(path: Path, tile: Tile) -> None:
 
 
 def _ended_by_chance(tile: Tile) -> np.ndarray:
-    """Which runs were ended by a time limit, or died: that does not depend on them alone."""
+    """Which runs hit a time limit or died, which does not depend on them alone."""
     if tile.failures is None:
         return np.zeros(tile.losses.shape[:2], dtype=bool)
     return np.array([[kind_of(str(text)) in BY_CHANCE for text in row] for row in tile.failures])
@@ -151,7 +151,7 @@ def _same(one: Tile, other: Tile, where: np.ndarray) -> bool:
 
 
 def unwritten(path: Path, error: OSError) -> StorageError:
-    """What to say of a file that could not be written."""
+    """The error for a file that could not be written."""
     return StorageError(
         f"{path} could not be written: {error}.",
         "Finished work needs space on the disk, and permission to write there.",
@@ -161,7 +161,7 @@ def unwritten(path: Path, error: OSError) -> StorageError:
 
 
 def content_of(arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """A hash of everything in a tile: an edited one is run again. Whoever writes the hash anew is not noticed."""
+    """A hash of everything in a tile: an edited tile is rerun. Rewriting the hash as well goes unnoticed."""
     content = hashlib.blake2b(digest_size=16)
     for name, array in sorted(arrays.items()):
         content.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
@@ -169,7 +169,7 @@ def content_of(arrays: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def _read(path: Path, work: Work, first: int) -> Tile | None:
-    """A stored tile; None if there is none, or one that an accident has damaged or put in another's place."""
+    """A stored tile; None if it is missing, damaged or misplaced."""
     try:
         arrays = load_npz(path)
         if not np.array_equal(arrays.pop("content"), content_of(arrays)):

@@ -1,4 +1,4 @@
-"""What an engine offers whose runs can be differentiated: hyperparameters that follow a gradient."""
+"""What an engine with differentiable runs offers: hyperparameters that follow a gradient."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-#: Everything that is needed to go on with a training, as arrays by name.
+#: Everything needed to resume a training, as arrays by name.
 State = Mapping[str, np.ndarray]
 #: The hyperparameters of one candidate, by name.
 Values = Mapping[str, np.ndarray]
 
 
 class Descent(NamedTuple):
-    """How training goes down: instances in a batch, updates in a leg, the norm at which each run's gradient is clipped.
+    """How training descends: instances per batch, updates per leg, the norm at which each run's gradient is clipped.
 
-    What goes down is the mean of the ratio of final to initial loss plus `logs` times the mean of its logarithm. Above
-    1 the ratio counts as 1 + its logarithm, so that one run that diverges does not drown all others. The runs of
+    What is minimised is the mean of the ratio of final to initial loss plus `logs` times the mean of its logarithm.
+    Above 1 the ratio counts as 1 + its logarithm, so that one diverging run does not drown out all others. The runs of
     updates have the number type `dtype`, if it is not that of the engine.
     """
 
@@ -29,7 +29,7 @@ class Descent(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """Some updates, or none: where they led, the mean of what went down, on its way and then on held-out instances.
+    """Some updates, or none: where they led, and the mean of what is minimised, during them and then on held-out instances.
 
     `norms` are the medians over each batch of the norms of its gradients, before they were clipped. `left_out` is how
     many runs had no finite gradient; an update without any is left out.
@@ -43,24 +43,24 @@ class Leg(NamedTuple):
 
 
 class AbstractTraining(ABC):
-    """A training that is under way on some instances, while others are held out."""
+    """A training under way on some instances, with others held out."""
 
     @property
     @abstractmethod
     def identity(self) -> str:
-        """A hash of all that determines it but seeds: code, instances, settings, versions."""
+        """A hash of everything that determines it except seeds: code, instances, settings, versions."""
 
     @abstractmethod
     def begun(self, seed: int) -> State:
-        """The state before the first update; another seed, another start."""
+        """The state before the first update; a different seed gives a different start."""
 
     @abstractmethod
     def judged(self, state: State) -> float:
-        """What goes down, on held-out instances, by whole runs with the mean over the last updates."""
+        """What is minimised, on held-out instances, by whole runs with the mean over the last updates."""
 
     @abstractmethod
     def leg(self, state: State, rates: Float[np.ndarray, " update"], steps: int, seed: int) -> Leg:
-        """The updates of one leg with these learning rates, by runs of so many steps; batches are drawn by the seed."""
+        """The updates of one leg with these learning rates, by runs of `steps` steps; the seed draws the batches."""
 
     @abstractmethod
     def values(self, state: State) -> Values:
@@ -72,7 +72,7 @@ class AbstractTraining(ABC):
 
     @abstractmethod
     def mean(self, several: list[Values]) -> Values:
-        """The mean of several candidates, in the scales in which they are trained."""
+        """The mean of several candidates, on the scales on which they are trained."""
 
     @abstractmethod
     def shaken(self, state: State, amount: float, seed: int) -> Values:

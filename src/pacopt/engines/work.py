@@ -1,4 +1,4 @@
-"""A table as work to be done, tile by tile, whoever does it: what a tile holds, and how tiles become a table."""
+"""A table as work to be done tile by tile, anywhere: what a tile holds, and how tiles become a table."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,16 +17,16 @@ from pacopt.support.rounding import counted
 if TYPE_CHECKING:
     from pacopt.engines.store import Checkpoint
 
-#: Called with the number of finished cells and the number of all.
+#: Called with the number of finished cells and the total.
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tile:
-    """A finished part of a table: all candidates on the runs from `first` on. Plain arrays, to be stored and
-    given back.
+    """A finished part of a table: all candidates on consecutive runs, starting at `first`. Plain arrays, to be
+    stored and read back.
 
-    `table_key` says to which table it belongs.
+    `table_key` says which table it belongs to.
     """
 
     table_key: str
@@ -36,11 +36,11 @@ class Tile:
     success: np.ndarray | None  # [candidate, run]
     clamped: int
     times: np.ndarray | None = None  # [candidate, run, target], -1 for never
-    failures: np.ndarray | None = None  # [candidate, run], what is said of a run that failed; empty if it did not
+    failures: np.ndarray | None = None  # [candidate, run], the message of a failed run; empty if it did not fail
 
 
 class Work(Protocol):
-    """A table that is made tile by tile: what is asked of it by whoever stores tiles, or makes them elsewhere."""
+    """A table made tile by tile: what it offers to code that stores tiles, or makes them elsewhere."""
 
     @property
     def instances(self) -> Instances:
@@ -59,19 +59,19 @@ class Work(Protocol):
 
     @property
     def repeatable(self) -> bool:
-        """Whether a tile that is made again is the same."""
+        """Whether a tile made again comes out the same."""
         ...
 
     def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
-        """The finished tiles that start at these runs, in this order; all of them if nothing is said."""
+        """The finished tiles that start at these runs, in this order; all tiles by default."""
         ...
 
     def begin(self) -> None:
-        """Refuse instances that can be refused before anything long starts."""
+        """Refuse bad instances before anything long starts, where possible."""
         ...
 
     def sample(self) -> np.ndarray:
-        """Some losses of the table, made here; NaN for a run that might end otherwise another time."""
+        """Some losses of the table, computed here; NaN for a run that might end differently next time."""
         ...
 
     @property
@@ -97,13 +97,13 @@ class Tiles(Protocol):
         ...
 
     def begin(self, belongs: Mapping[str, str]) -> None:
-        """Say to what tables will belong; refused if that is not what was begun there."""
+        """Record what tables will belong to; refused if something else was begun there."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A table of `rows` candidates and `runs` columns of cells, made in tiles of `span` of these."""
+    """A table of `rows` candidates and `runs` columns of cells, made in tiles of `span` columns."""
 
     rows: int
     runs: int
@@ -118,7 +118,7 @@ class Layout:
         return -(-self.runs // self.span)
 
     def width(self, first: int) -> int:
-        """How many runs the tile that starts here has."""
+        """The number of runs in the tile that starts here."""
         return min(self.span, self.runs - first)
 
     def fits(self, tile: Tile, first: int) -> bool:
@@ -151,7 +151,7 @@ class Collected:
         """The losses at one of the recorded steps as a `LossTable`."""
         self.losses.flags.writeable = False
         known = ~np.isnan(self.start)
-        # A run that failed may not know where it began; wherever that is, it failed.
+        # A failed run may not know where it started; it failed wherever that is.
         start = np.where(known, self.start, 1.0) if known.any() else None
         return LossTable(
             losses=self.losses[:, :, step],
@@ -166,7 +166,7 @@ class Collected:
 
 
 def expanded(instances: Instances, *, random: bool) -> tuple[Columns | None, Instances, np.ndarray]:
-    """How runs make up columns, the instance of each run, and its seed: as many runs as an instance has seeds."""
+    """How runs make up columns, the instance of each run, and its seed: one run for each seed of an instance."""
     if not random:
         return instances.columns(), instances, np.zeros(len(instances), dtype=np.uint64)
     draws = instances.draws or drawn(instances.fingerprints, root=0, part="table")
@@ -176,7 +176,7 @@ def expanded(instances: Instances, *, random: bool) -> tuple[Columns | None, Ins
 
 
 def collect(work: Work, tiles: Iterable[Tile], progress: Progress | None = None) -> Collected:
-    """The tiles as whole arrays; runs whose tile is not there are an error."""
+    """The tiles as whole arrays; a missing tile is an error."""
     layout, table_key = work.layout, work.table_key
     losses = np.empty((layout.rows, layout.runs, layout.recorded))
     start, finished = np.empty(layout.runs), np.zeros(layout.runs, dtype=bool)

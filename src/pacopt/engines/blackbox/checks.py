@@ -1,4 +1,4 @@
-"""What a black box is made of, checked when it is made."""
+"""Checks of what a black box is made of, when it is made."""
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
@@ -15,7 +15,7 @@ LONGEST, LARGEST = 1e8, 1e6
 
 
 def check_space(space: Any, defaults: Any) -> None:
-    """Refuse what is no space, and defaults that are no values of it."""
+    """Refuse an invalid space, and defaults outside it."""
     if not isinstance(space, Mapping) or not all(isinstance(each, AbstractSpace) for each in space.values()):
         raise EngineError(
             f"The space is {space!r}.",
@@ -44,7 +44,7 @@ def _holds(space: AbstractSpace, value: Any) -> bool:
 
 
 def check_workers(workers: Any, limit: Any, memory: Any, executor: Any) -> None:
-    """Refuse what are no numbers of workers, seconds and GiB, and an executor beside them."""
+    """Refuse invalid numbers of workers, seconds and GiB, and an executor combined with them."""
     if not is_whole(workers, 1):
         raise EngineError(f"workers is {workers!r}.", "It is a whole number, at least 1.", "", "Use workers=2.")
     if limit is not None and not (is_real(limit) and 0 < limit <= LONGEST):

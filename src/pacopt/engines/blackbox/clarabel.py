@@ -56,7 +56,7 @@ def clarabel(
         "Clarabel", _usual(library), {"time_limit": TIMED, "verbose": QUIET}, SPACE, space, settings, defaults
     )
     fixed, version = {"max_threads": 1, **asked.settings}, library.__version__
-    # Clarabel's cones cannot be sent to a worker: their names and sizes can.
+    # Clarabel's cones cannot be sent to a worker, but their names and sizes can.
     shared = None if cones is None else tuple(_plain(cone) for cone in cones)
 
     def solve(hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> Result:
@@ -90,14 +90,14 @@ def clarabel(
 
 
 def _usual(library: Any) -> dict[str, Any]:
-    """All settings of Clarabel that are numbers, texts or booleans, with the values that it has without being told."""
+    """All settings of Clarabel that are numbers, texts or booleans, with their defaults."""
     settings = library.DefaultSettings()
     values = {name: getattr(settings, name) for name in dir(settings) if not name.startswith("_")}
     return {name: value for name, value in values.items() if isinstance(value, int | float | str)}
 
 
 def _plain(cone: Any) -> tuple[str, tuple[Any, ...]]:
-    """The name of a cone, and what it is made with."""
+    """The name of a cone, and its arguments."""
     name = type(cone).__name__
     if not name.endswith("ConeT"):
         raise EngineError(

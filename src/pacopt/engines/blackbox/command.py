@@ -14,7 +14,7 @@ import numpy as np
 from pacopt.errors import EngineError
 from pacopt.support.arrays import save_npz
 
-#: Of what a program says when it fails, so many letters are kept.
+#: How many letters are kept of what a program says when it fails.
 LONGEST = 200
 
 

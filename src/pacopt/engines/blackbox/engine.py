@@ -1,4 +1,4 @@
-"""Any function as an engine: how a solver with some settings does on an instance."""
+"""Any function as an engine: how a solver with given settings does on an instance."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ from pacopt.support.worker import attempt
 
 #: What an effort can be counted in.
 UNITS = ("iterations", "seconds")
-#: Values of an instance that nobody can change.
+#: Types of instance values that cannot be modified.
 PLAIN = (np.ndarray, np.generic, str, bytes, int, float)
 
 
@@ -279,7 +279,7 @@ def _taken(result: Result, unit: str) -> float:
 
 
 def _first(result: Result, target: float) -> float:
-    """The first iteration at or below a part of the start; infinite for never."""
+    """The first iteration at or below a fraction of the start; infinite for never."""
     if result.curve is None or not len(result.curve):
         raise EngineError(
             f"A result without a curve was returned, and {target!r} times the start is to be reached.",

@@ -14,7 +14,7 @@ from pacopt.errors import EngineError
 from pacopt.space import Choice, Domain, Interval, Whole
 
 #: What is searched unless you say otherwise. A change of rho costs a factorization, as much time as dozens of
-#: iterations, and no count of iterations shows it: so rho is not adapted much more often than OSQP does by itself.
+#: iterations, and no iteration count shows it: so rho is not adapted much more often than OSQP does by default.
 SPACE: Domain = MappingProxyType(
     {
         "rho": Interval(1e-4, 1e2, log=True),
@@ -24,9 +24,9 @@ SPACE: Domain = MappingProxyType(
         "adaptive_rho_tolerance": Interval(2.0, 20.0, log=True),
     }
 )
-#: Since this version rho is adapted by iterations and not by measured time, unless it is asked for.
+#: Since this version rho is adapted by iterations rather than measured time, unless asked for.
 LEAST = (1, 1)
-#: Of those that OSQP may find on a machine, the one that it always comes with.
+#: Of the linear solvers OSQP may find on a machine, the one it always comes with.
 ALGEBRA = "builtin"
 #: The value of `adaptive_rho` for adaptation by measured time.
 BY_TIME = 2
@@ -91,7 +91,7 @@ def osqp(
 
 
 def _usual(library: Any) -> dict[str, Any]:
-    """All settings of OSQP that are numbers, with the values that it has without being told."""
+    """All settings of OSQP that are numbers, with their defaults."""
     solver, one = library.OSQP(algebra=ALGEBRA), np.ones(1)
     solver.setup(matrix(np.eye(1), "P", 1, 1), one, matrix(np.eye(1), "A", 1, 1), one, one, verbose=False)
     names = [name for name in dir(solver.settings) if not name.startswith("_")]

@@ -1,6 +1,6 @@
-"""Processes that may hang, crash or be killed at any time: each has a connection of its own, and nothing is shared.
+"""Processes that may hang, crash or be killed at any time: each has its own connection, and nothing is shared.
 
-A pool in which workers take calls from one queue cannot outlive a worker that dies with the lock of that queue in hand.
+A pool in which workers take calls from one queue cannot survive a worker that dies holding the lock of that queue.
 """
 
 import os
@@ -23,22 +23,22 @@ from pacopt.errors import EngineError, PacoptError, ResourceError
 from pacopt.support.interrupts import heed
 from pacopt.support.worker import EDITED, ONE_THREAD, UNPACKED, UNSENT
 
-#: So many calls for each worker may be finished before the first of them: one that hangs must not stop the others.
+#: How many calls per worker may finish ahead of the oldest one: a call that hangs must not stop the others.
 AHEAD = 256
-#: A worker is sent its next call while it is busy, if that is small enough for the connection to hold, in bytes.
+#: A worker is sent its next call while busy, if the call is small enough, in bytes, for the connection to hold.
 DEPTH, SMALL = 2, 32_000
-#: How often a wait is interrupted to look around; how long a worker may take to start, and to end; in seconds.
+#: How often a wait is interrupted to check on workers, and how long one may take to start and to end, in seconds.
 PATIENCE, START, FAREWELL = 0.2, 120.0, 10.0
-#: Between two looks around there are never so many seconds, unless this process was paused.
+#: Two checks are never this many seconds apart, unless this process was paused.
 ASLEEP = 5.0
-#: A call whose process dies so often has failed; after the first time it is made while nothing else runs.
+#: A call has failed once its process has died this often; after the first time it is retried while nothing else runs.
 DEATHS = 3
-#: So many workers in a row may be killed before they are ready, for each that there should be.
+#: How many workers in a row may be killed before they are ready, for each worker wanted.
 KILLED = 20
 
 
 class Answer(NamedTuple):
-    """What a call came to: the value that was returned, its seconds, and in which way it failed, if it did."""
+    """The result of a call: the value returned, the seconds it took, and how it failed, if it did."""
 
     value: Any
     seconds: float
@@ -56,12 +56,12 @@ class Task:
 
 
 class Worker:
-    """A process, and the calls that it was sent: it works on the first of them since `since`."""
+    """A process and the calls it was sent: it has been working on the first of them since `since`."""
 
     def __init__(self, settings: tuple[Any, ...], scratch: str) -> None:
         self.tasks: deque[Task] = deque()
         self.ready, self.since = False, time.monotonic()
-        self.known: Mapping[str, Any] | None = None  # the last instance that it was sent
+        self.known: Mapping[str, Any] | None = None  # the last instance it was sent
         self.link, theirs = Pipe()
         with theirs:
             code = f"import sys; sys.path[:] = {sys.path!r}; from pacopt.support.worker import serve"
@@ -78,7 +78,7 @@ class Worker:
             self.link.send(settings)
 
     def end(self) -> str:
-        """Kill it with all that it started, and tell what it died of."""
+        """The cause of its death; kills it with everything it started."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
@@ -103,13 +103,13 @@ class Pool:
                 "Leave workers and limit out, or give an executor.",
             )
         self.settings, self.limit = (function.content, function.own, limit, memory), limit
-        #: Calls that nobody was sent yet; and those whose process died, to be made while nothing else runs.
+        #: Calls not yet sent to anyone, and those whose process died, to be retried while nothing else runs.
         self.waiting: deque[Task] = deque()
         self.alone: deque[Task] = deque()
         self.packed: tuple[Any, bytes] = (None, b"")
         self.stillborn, self.looked, self.awake = 0, 0.0, time.monotonic()
         self.workers: list[Worker] = []
-        #: What a worker that is killed leaves there is removed with it.
+        #: What a killed worker leaves there is removed with it.
         self.scratch = TemporaryDirectory(prefix="pacopt-", ignore_cleanup_errors=True)
         try:
             self.workers += [Worker(self.settings, self.scratch.name) for _ in range(workers)]
@@ -118,7 +118,7 @@ class Pool:
             raise
 
     def answers(self, calls: Iterable[tuple[Any, Mapping[str, Any]]]) -> Iterator[Answer]:
-        """An answer for each call, in order; calls are taken as they are needed, and not all at once."""
+        """An answer for each call, in order; calls are consumed as needed, not all at once."""
         source = (Task(*call) for call in calls)
         order: deque[Task] = deque()
         while True:
@@ -134,13 +134,13 @@ class Pool:
                 yield answer
 
     def close(self) -> None:
-        """End all processes, whatever they do."""
+        """End all processes, whatever they are doing."""
         for worker in self.workers:
             worker.end()
         self.scratch.cleanup()
 
     def _feed(self) -> None:
-        """Send calls to those who are ready: one to each, then a second one to have at hand."""
+        """Send calls to workers that are ready: one to each, then a second one in reserve."""
         busy = [task for worker in self.workers for task in worker.tasks]
         if any(task.deaths for task in busy):
             return
@@ -155,7 +155,7 @@ class Pool:
                     self._send(worker, self.waiting.popleft())
 
     def _send(self, worker: Worker, task: Task) -> None:
-        """Send a call, with its instance if that is another one than the last; a large one waits for an idle worker."""
+        """Send a call, with its instance unless the worker was just sent it; a large one waits for an idle worker."""
         fresh = None if worker.known is task.instance else self._pack(task.instance)
         message = pickle.dumps((task.hyper, fresh))
         if worker.tasks and len(message) > SMALL:
@@ -184,7 +184,7 @@ class Pool:
         return self.packed[1]
 
     def _listen(self) -> None:
-        """Wait for answers, and look for those who died or take too long."""
+        """Wait for answers, and look for workers that died or take too long."""
         heed()
         soon = PATIENCE
         if self.limit is not None:
@@ -195,8 +195,8 @@ class Pool:
         for worker in heard:
             self._hear(worker)
         now = self._awake()
-        # Whose process ended has closed its connection, unless a child of its holds it open: who asks for that now and
-        # then asks often enough.
+        # A process that ended has closed its connection, unless one of its children holds it open: checking for that
+        # now and then is enough.
         look = now > self.looked + PATIENCE
         self.looked = now if look else self.looked
         for worker in list(self.workers):
@@ -211,7 +211,7 @@ class Pool:
                 raise self._unborn(f"One did not start within {START:g} seconds.")
 
     def _awake(self) -> float:
-        """The time. Who slept counts that against no worker, which may have slept as well: machines are paused."""
+        """The time. A pause of this process is not held against workers, which may have been paused with the machine."""
         now = time.monotonic()
         if now - self.awake > ASLEEP:
             for worker in self.workers:
@@ -220,7 +220,7 @@ class Pool:
         return now
 
     def _hear(self, worker: Worker) -> None:
-        """Take what a worker sent; if its end is closed, so is ours."""
+        """Read what a worker sent; if its end is closed, close ours."""
         try:
             while worker.link.poll():
                 message = worker.link.recv_bytes()
@@ -233,13 +233,13 @@ class Pool:
             worker.link.close()
 
     def _bury(self, worker: Worker) -> None:
-        """A worker died: the call that it was at is made again while nothing else runs, or has failed."""
+        """Handle a dead worker: its current call is retried while nothing else runs, or has failed."""
         if not worker.link.closed:
-            self._hear(worker)  # what it said before
+            self._hear(worker)  # what it said before it died
         cause = worker.end()
         if not worker.ready:
             self.stillborn += 1
-            # Who is killed did not fail by itself: somebody may go on killing, and stop.
+            # A killed worker did not fail by itself: whatever kills workers may stop.
             patience = KILLED if cause == "SIGKILL" else DEATHS
             if self.stillborn >= patience * len(self.workers):
                 raise self._unborn(f"The last of {self.stillborn} died at once, of {cause}.")
@@ -253,7 +253,7 @@ class Pool:
         self._renew(worker)
 
     def _renew(self, worker: Worker) -> None:
-        """Another one in its place; the calls that it had not begun wait again."""
+        """Replace a worker; the calls it had not begun go back to waiting."""
         self.waiting.extendleft(reversed(worker.tasks))
         self.workers[self.workers.index(worker)] = Worker(self.settings, self.scratch.name)
 
@@ -267,7 +267,7 @@ class Pool:
 
 
 def _understood(message: bytes) -> Answer:
-    """What a worker said; errors that are not those of a run are raised."""
+    """A worker's answer; errors that are not those of a run are raised."""
     try:
         answer = Answer(*pickle.loads(message))
     except Exception as error:
@@ -276,7 +276,7 @@ def _understood(message: bytes) -> Answer:
 
 
 def understood(answer: Answer) -> Answer:
-    """An answer that tells of a run; what tells of the worker, or of a mistake, is raised."""
+    """The answer, if it is about a run; one about the worker, or a mistake, is raised as an error."""
     if isinstance(answer.value, PacoptError):
         raise answer.value
     if answer.failure.startswith(EDITED):

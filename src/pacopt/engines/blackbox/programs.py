@@ -1,4 +1,4 @@
-"""Quadratic and conic programs: what an instance or a function says of one, as the arrays that solvers take."""
+"""Quadratic and conic programs: from an instance or a function to the arrays that solvers take."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,8 +14,8 @@ Problem = Callable[[Mapping[str, Any]], Any]
 def parts(value: Any, names: tuple[str, ...], last: Any = None) -> list[Any]:
     """The parts of a program in the order of their names, given in this order or by name.
 
-    P may be None or left out of a mapping: there is no quadratic part then. `last` stands for the last part where that
-    is missing.
+    P may be None or left out of a mapping: then there is no quadratic part. `last` replaces the last part if that is
+    missing.
     """
     given: Any = value
     if isinstance(value, tuple | list) and len(value) in (len(names), len(names) - (last is not None)):

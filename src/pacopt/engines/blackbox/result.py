@@ -1,4 +1,4 @@
-"""What a solver says of a run, as far as it says anything."""
+"""What a solver reports about a run, as far as it does."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -65,8 +65,8 @@ def result_of(value: Any, place: str) -> Result:
             raise EngineError(
                 f"{place} returned {name} = {number!r}.",
                 "It is not negative.",
-                "A score is the fraction of the largest possible number, from 0 on.",
-                "Subtract a lower bound from losses, the smallest value that they can have.",
+                "A score is a fraction of the largest possible number, so it starts at 0.",
+                "Subtract a lower bound from the losses: the smallest value they can have.",
             )
     if value.success is not None and not isinstance(value.success, bool | np.bool_):
         raise _wrong(place, "success", value.success, "It is True or False.", 'Write success=status == "solved".')

@@ -24,7 +24,7 @@ SPACE: Domain = MappingProxyType(
     }
 )
 LEAST = (3, 2)
-#: SCS does not tell its defaults. These are the documented ones, and `_refuse_others` asks it whether they are its own.
+#: SCS does not report its defaults. These are the documented ones, and `_refuse_others` checks them against SCS.
 USUAL: Mapping[str, Any] = MappingProxyType(
     {
         "acceleration_interval": 10,
@@ -40,7 +40,7 @@ USUAL: Mapping[str, Any] = MappingProxyType(
         "scale": 0.1,
     }
 )
-#: What is different or new since this version.
+#: What has changed or is new since this version.
 NEWER = (3, 3)
 SINCE: Mapping[str, Any] = MappingProxyType(
     {
@@ -120,7 +120,7 @@ def _usual(library: Any) -> dict[str, Any]:
 
 
 def _refuse_others(library: Any, values: Mapping[str, Any]) -> None:
-    """Refuse defaults that are not those of this version: what a run comes to, to the last bit, tells."""
+    """Refuse defaults that are not those of this version, judged by the result of a run, to the last bit."""
     rng, short = np.random.default_rng(0), {"eps_abs": 0.0, "eps_rel": 0.0, "max_iters": 200, "verbose": False}
     data = {"P": matrix(np.eye(6), "P", 6, 6), "A": matrix(rng.normal(size=(12, 6)), "A", 12, 6)}
     data |= {"b": rng.uniform(0.5, 1.0, 12), "c": rng.normal(size=6)}
@@ -128,8 +128,8 @@ def _refuse_others(library: Any, values: Mapping[str, Any]) -> None:
     runs = [library.SCS(data, {"l": 12}, **{**named, **told, **short}).solve()["x"] for told in ({}, values)]
     if not np.array_equal(*runs):
         raise EngineError(
-            f"SCS {library.__version__} by itself does not do what it does with {dict(values)!r}.",
+            f"SCS {library.__version__} behaves differently by default than with {dict(values)!r}.",
             "These are the defaults of the versions known here.",
-            "A gain over the defaults is claimed over what SCS does by itself.",
+            "A gain over the defaults is claimed over what SCS does by default.",
             "Name what you would use otherwise: defaults={...}.",
         )

@@ -1,4 +1,4 @@
-"""Solvers that come as packages: the package or what to do without it, and its settings by name."""
+"""Solvers that come as packages: the package, or what to do if it is missing, and its settings by name."""
 
 import importlib
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from pacopt.errors import EngineError, suggest
 from pacopt.space import AbstractSpace, Choice, Domain, Interval, Whole
 from pacopt.support.own_code import file_of, is_own
 
-#: Settings of several solvers that no adapter passes on, and why.
+#: Settings shared by several solvers that no adapter passes on, and why.
 QUIET = "Runs print nothing."
 TIMED = "It stops a run by the clock, so a table would come out differently when it is made again."
 
 
 class Chosen(NamedTuple):
-    """What is searched, the settings that stay fixed, and the defaults of what is searched."""
+    """What is searched, the fixed settings, and the defaults of what is searched."""
 
     space: Domain
     settings: Mapping[str, Any]
@@ -24,11 +24,11 @@ class Chosen(NamedTuple):
 
 
 def package(name: str, least: tuple[int, int]) -> Any:
-    """A package of the extra `[solvers]`, if it is here and new enough."""
+    """A package of the extra `[solvers]`, if it is installed and recent enough."""
     wanted = ".".join(map(str, least))
     try:
         module = importlib.import_module(name)
-    except Exception as error:  # whatever a file of this name does that is not the package
+    except Exception as error:  # whatever a file of the same name that is not the package does
         _refuse_hidden(name, file_of(name), error)
         if not isinstance(error, ImportError):
             raise
@@ -38,7 +38,7 @@ def package(name: str, least: tuple[int, int]) -> Any:
             "",
             'pip install "pacopt[solvers]"',
         ) from error
-    if not hasattr(module, "__version__"):  # asked first, since this is called in every run
+    if not hasattr(module, "__version__"):  # checked first, since this is called in every run
         _refuse_hidden(name, getattr(module, "__file__", None), None)
     version = str(module.__version__)
     if tuple(int(part) for part in version.split(".")[:2]) < least:
@@ -52,7 +52,7 @@ def package(name: str, least: tuple[int, int]) -> Any:
 
 
 def _refuse_hidden(name: str, file: str | None, cause: Exception | None) -> None:
-    """Refuse a file of the user's own that Python finds in place of a package."""
+    """Refuse one of the user's own files that Python finds instead of a package."""
     if file is not None and is_own(file):
         raise EngineError(
             f"{file} hides the package {name}: Python imports this file in its place.",
@@ -71,9 +71,9 @@ def chosen(
     settings: Mapping[str, Any] | None,
     defaults: Mapping[str, Any] | None,
 ) -> Chosen:
-    """What a user asks for, checked by the names of the solver's settings (`usual`, with their defaults).
+    """What a user asks for, checked against the solver's settings (`usual`, with their defaults).
 
-    Without a space it is `ranges`, but for what `settings` fix.
+    Without a space, `ranges` is searched, except for what `settings` fixes.
     """
     fixed, given = _mapping("settings", settings), _mapping("defaults", defaults)
     searched = {name: each for name, each in ranges.items() if name not in fixed}

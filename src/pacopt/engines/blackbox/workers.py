@@ -1,4 +1,4 @@
-"""Who makes the calls of a black box: processes of its own, or an executor of the user's. Answers come in order."""
+"""Who makes the calls of a black box: its own processes, or the user's executor. Answers come in order."""
 
 import atexit
 import os
@@ -17,13 +17,13 @@ from pacopt.errors import EngineError, PacoptError
 from pacopt.support.interrupts import heed
 from pacopt.support.worker import called
 
-#: A function as one has it, or as it came from elsewhere.
+#: A function as it is, or packed as it came from elsewhere.
 Function = Callable[..., Any] | Packed
 #: The packed function, the number of workers, and the limits of time and memory.
 Settings = tuple[Packed, int, float | None, float | None]
-#: The function itself, these settings, the directory, the path of modules and the environment.
+#: The function itself, these settings, the directory, the module path and the environment.
 Made = tuple[Function, Settings, str, tuple[str, ...], dict[str, str]]
-#: Workers wait so many seconds for the next table.
+#: How many seconds workers wait for the next table.
 IDLE = 10.0
 
 
@@ -36,7 +36,7 @@ def answers(
     memory: float | None = None,
     executor: Executor | None = None,
 ) -> Iterator[Answer]:
-    """An answer for each call, in order; calls are taken as they are needed, and not all at once."""
+    """An answer for each call, in order; calls are consumed as needed, not all at once."""
     parcel = packed(function, "The function")
     if executor is not None:
         yield from _handed_on(parcel.content, calls, executor)
@@ -45,7 +45,7 @@ def answers(
         yield from pool.answers(calls)
 
 
-#: A pool that nobody uses, what it was made of and where, and who will close it.
+#: An idle pool, what it was made of and where, and the timer that will close it.
 _idle: list[tuple[Made, Pool, Timer]] = []
 _lock = Lock()
 
@@ -54,8 +54,8 @@ _lock = Lock()
 def borrowed(function: Function, settings: Settings) -> Iterator[Pool]:
     """A pool for one table. It is kept for a while: a search makes many tables, and workers take time to start.
 
-    A function of a module that was loaded anew is another one, though it is packed as the same name; and so is one that
-    is called in another directory or environment.
+    A function of a reloaded module is a different one, though it is packed under the same name; so is one called in
+    another directory or environment.
     """
     made = (function, settings, os.getcwd(), tuple(sys.path), dict(os.environ))
     pool = _taken(made) or Pool(*settings)
@@ -95,7 +95,7 @@ def _taken(made: Made) -> Pool | None:
 
 
 def _same(one: Made, other: Made) -> bool:
-    """Whether a pool will do; a function that came packed is the same if its bytes are."""
+    """Whether a pool can be reused; a function that came packed is the same if its bytes are."""
     function = one[0] is other[0] or (isinstance(one[0], Packed) and one[0] == other[0])
     return function and one[1:] == other[1:]
 
@@ -107,7 +107,7 @@ def _closed(others: list[tuple[Made, Pool, Timer]]) -> None:
 
 
 def _handed_on(blob: bytes, calls: Iterable[tuple[Any, Any]], executor: Executor) -> Iterator[Answer]:
-    """By an executor, which stays open: it is the user's."""
+    """The answers of an executor, which stays open: it is the user's."""
     waiting: deque[Future[Any]] = deque()
     try:
         for hyper, instance in calls:
@@ -130,7 +130,7 @@ def _handed_on(blob: bytes, calls: Iterable[tuple[Any, Any]], executor: Executor
 
 
 def _waited(future: "Future[Any]") -> Answer:
-    """The answer of a future, looking for Ctrl-C now and then."""
+    """The answer of a future, checking for Ctrl-C now and then."""
     while True:
         heed()
         try:

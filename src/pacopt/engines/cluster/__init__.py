@@ -1,4 +1,4 @@
-"""Tables that are made by the workers of a Dask cluster, on any number of machines."""
+"""Tables made by the workers of a Dask cluster, on any number of machines."""
 
 from pacopt.engines.cluster.cluster import Cluster, supply
 

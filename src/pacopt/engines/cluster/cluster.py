@@ -1,4 +1,4 @@
-"""A Dask cluster as a place where tiles are made; they go into a store as they come, if there is one."""
+"""A Dask cluster as a place where tiles are made; they go into the store as they arrive, if there is one."""
 
 import hashlib
 import os
@@ -23,24 +23,24 @@ from pacopt.instances import Instances
 from pacopt.support.arrays import digest
 from pacopt.support.contents import OBJECT
 
-#: Seconds that workers are given to forget a job.
+#: How many seconds workers have to forget a job.
 FAREWELL = 5.0
 
 
 class Cluster:
     """Makes tables on the workers of a Dask client.
 
-    Each worker is sent the instances once, however many tables are made of them; a table that follows is small.
+    Each worker is sent the instances once, however many tables are made from them; later tables are small messages.
     """
 
     def __init__(self, client: Any, kept: Checkpoint | None = None) -> None:
         self.client, self.kept = client, kept
-        #: What was sent to the cluster, for workers to fetch from each other; who has which instances, and who came to
-        #: the same losses by which code.
+        #: What was sent to the cluster, for workers to fetch from each other; which worker has which instances; and
+        #: which worker got the same losses with which code.
         self.sent: dict[str, Any] = {}
         self.holders: dict[str, set[str]] = {}
         self.proved: set[tuple[str, str]] = set()
-        #: Workers that are not asked; whether any tile was dealt; and all keys that workers may know.
+        #: Workers that are left out; whether any tile was dealt; and all keys that workers may know.
         self.shunned: set[str] = set()
         self.begun, self.keys = False, set[str]()
         self.parts: WeakKeyDictionary[Instances, str] = WeakKeyDictionary()
@@ -51,21 +51,21 @@ class Cluster:
             self.kept.begin(belongs)
 
     def tiles(self, work: Work) -> Iterator[Tile]:
-        """The tiles of a table, as they come."""
+        """The tiles of a table, as they arrive."""
         if not work.repeatable:
             raise EngineError(
                 "Seconds are to be measured by the workers of a cluster.",
-                "They are measured on one machine, with a core for each worker.",
-                "It is not known on which machine, and beside what, the solver will be used.",
+                "Seconds are measured on one machine, with a core for each worker.",
+                "A cluster does not say on which machine, or alongside what, a run is made.",
                 "Count iterations, or leave the executor out.",
             )
         spread = Spread(work, self)
         return spread.tiles() if self.kept is None else self.kept.tiles(spread)
 
     def held(self, key: str, content: bytes, address: str) -> Any:
-        """A future of what is sent to the cluster, to somebody who answered a moment ago.
+        """A future of what is sent to the cluster, to a worker that answered a moment ago.
 
-        It is a task like any other, so that Dask makes it again if it is lost.
+        It is a task like any other, so Dask recreates it if it is lost.
         """
         if key not in self.sent or self.sent[key].status not in ("finished", "pending"):
             with warnings.catch_warnings():
@@ -75,7 +75,7 @@ class Cluster:
         return self.sent[key]
 
     def part(self, instances: Instances) -> str:
-        """A hash of instances, bit by bit; fingerprints leave out what no statement depends on."""
+        """A hash of every bit of the instances; fingerprints leave out what no statement depends on."""
         if instances not in self.parts:
             content = hashlib.blake2b(digest_size=16)
             for name, array in instances.fields.items():
@@ -85,7 +85,7 @@ class Cluster:
         return self.parts[instances]
 
     def close(self) -> None:
-        """Leave nothing behind on the workers; one that does not answer is not waited for."""
+        """Leave nothing behind on the workers, without waiting for those that do not answer."""
         self.sent.clear()
         if self.client.status == "running" and self.keys:
             thread = Thread(target=self._forgotten, daemon=True)
@@ -93,13 +93,13 @@ class Cluster:
             thread.join(FAREWELL)
 
     def _forgotten(self) -> None:
-        with suppress(Exception):  # who is gone has forgotten as well
+        with suppress(Exception):  # a worker that is gone has forgotten too
             self.client.run(forget, sorted(self.keys), on_error="ignore")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """Work whose tiles are made by a cluster."""
+    """Work whose tiles a cluster makes."""
 
     work: Work
     cluster: Cluster
@@ -133,7 +133,7 @@ class Spread:
         return self.work.sent()
 
     def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
-        """The tiles that start there, as they come."""
+        """The tiles that start at these runs, as they arrive."""
         self.begin()
         instances = self.work.instances
         objects = instances.fields.get(OBJECT) if instances.content is not None else None
@@ -172,7 +172,7 @@ def supply(checkpoint: str | os.PathLike[str] | None, executor: Any) -> Iterator
 
 
 def checked_client(executor: Any) -> Any:
-    """A Dask client that is connected, and can be waited for."""
+    """The executor, if it is a connected, synchronous Dask client."""
     try:
         from distributed import Client
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Tiles are dealt to the workers of a cluster, a few at a time, and dealt again if they do not come back."""
+"""Deals tiles to the workers of a cluster, a few at a time, and again if they do not come back."""
 
 import sys
 import time
@@ -39,21 +39,21 @@ from pacopt.support.interrupts import heed
 if TYPE_CHECKING:
     from pacopt.engines.cluster.cluster import Cluster
 
-#: Seconds between two looks for Ctrl-C, and between two looks at who works here.
+#: Seconds between checks for Ctrl-C, and between checks of which workers are connected.
 SLICE, LOOK = 0.05, 1.0
-#: So many tasks are under way for each thread of a worker.
+#: How many tasks are in flight for each thread of a worker.
 AHEAD = 2
-#: A task takes about so many seconds, and more where there are many threads: a client ends some hundred a second.
+#: About how many seconds a task takes, and more with many threads: a client completes about a hundred a second.
 LEAST, FOR_EACH_THREAD = 2.0, 0.01
-#: At most so many tiles in a task.
+#: The most tiles in a task.
 MOST = 256
-#: So many seconds are all workers given to say what they have, before the first tile of a job is dealt.
+#: How many seconds workers have to report what they hold before the first tile of a job is dealt.
 GREETING = 30.0
-#: After so many seconds without any worker that is said; Dask waits for ever.
+#: After how many seconds without any worker a warning is given; Dask waits forever.
 ALONE = 10.0
-#: So many workers may be lost while they are sent a job.
+#: How many workers may be lost while being sent a job.
 LOST = 12
-#: Dask gives a task up after four workers have died of it; it is dealt again so many times.
+#: Dask gives up on a task after it has killed four workers; this is how often the task is dealt again.
 DEATHS = 5
 
 
@@ -66,17 +66,17 @@ class Shipment(NamedTuple):
 
     @property
     def code(self) -> str:
-        """A hash of the code, whatever it runs on."""
+        """A hash of the code, regardless of what it runs on."""
         return digest([self.parcel.own, sorted(self.parcel.modules), type(self.work).__name__])
 
 
 class Task(NamedTuple):
-    """What was asked of a worker: to make tiles, or to keep what they are made of."""
+    """What a worker was asked to do: make tiles, or keep what they are made from."""
 
     future: Any
     firsts: Sequence[int]
     address: str
-    #: Who may do it, if not everybody.
+    #: The workers that may do it; empty if all may.
     only: frozenset[str]
 
 
@@ -92,7 +92,7 @@ class Dealer:
         self.truth: np.ndarray | None = None
         self.content: bytes | None = None
         self.threads: dict[str, int] = {}
-        #: Workers that have all that they need, and that are on their way to it.
+        #: Workers that have everything they need, and workers that have been sent it.
         self.ready, self.asked = set[str](), set[str]()
         self.deaths: Counter[int] = Counter()
         self.lost = 0
@@ -100,7 +100,7 @@ class Dealer:
         self.numbers, self.name = count(), token_hex(4)
 
     def tiles(self) -> Iterator[Tile]:
-        """The tiles, as they come. Ctrl-C keeps those that have ended, and takes back those that wait."""
+        """The tiles, as they arrive. Ctrl-C keeps finished tiles and withdraws waiting ones."""
         try:
             while self.waiting or any(task.firsts for task in self.under.values()):
                 heed()
@@ -115,7 +115,7 @@ class Dealer:
             self._withdraw()
 
     def _look(self) -> None:
-        """Who works here? Those who came are sent what they need."""
+        """Check which workers are connected, and send new ones what they need."""
         if self.client.status in ("closing", "closed"):
             raise gone(len(self.waiting) + sum(len(task.firsts) for task in self.under.values()))
         now = time.monotonic()
@@ -124,7 +124,7 @@ class Dealer:
         self.looked = now
         try:
             self.threads = self.client.nthreads()
-        except (OSError, CancelledError):  # the connection is lost; Dask tries to find it again
+        except (OSError, CancelledError):  # the connection is lost; Dask tries to restore it
             return
         if self.threads:
             self.seen = now
@@ -133,14 +133,14 @@ class Dealer:
             warnings.warn(f"No worker is connected to {self.client.scheduler.address}: waiting for one.", stacklevel=2)
         self.ready &= self.threads.keys()
         for key, task in [*self.under.items()]:
-            if task.only and not task.only & self.threads.keys():  # nobody is left who may do it
+            if task.only and not task.only & self.threads.keys():  # no worker is left that may do it
                 self._left(self.under.pop(key))
         for address in self.threads.keys() - self.ready - self.asked - self.cluster.shunned:
             self.asked.add(address)
             self._submit([], address, greet)
 
     def _left(self, task: Task) -> None:
-        """Take back what nobody will do."""
+        """Take back a task that no worker will do."""
         self.waiting.extendleft(reversed(task.firsts))
         self.client.cancel([task.future])
         if task.address:
@@ -150,7 +150,7 @@ class Dealer:
                 raise too_large(self.lost, len(self.shipment.parcel.content) + len(self.content or b""))
 
     def _send(self, address: str, *, whole: bool = False) -> None:
-        """Send a worker what it needs, the instances only if it does not have them."""
+        """Send a worker what it needs, with the instances only if it lacks them."""
         keys, parcel, work = self.shipment
         part = None
         if whole or keys.part not in self.cluster.holders.get(address, ()):
@@ -162,7 +162,7 @@ class Dealer:
         self._submit([], address, keep, keys, self.terms, bare, table, part, sampled)
 
     def _deal(self) -> None:
-        """Deal tiles, so that each thread has one at hand while it makes another."""
+        """Deal tiles, so that each thread has one in reserve while it makes another."""
         hasty = not self.cluster.begun and self.asked and time.monotonic() < self.start + GREETING
         if hasty or not self.ready or self.client.status != "running":
             return
@@ -179,7 +179,7 @@ class Dealer:
 
     def _submit(self, firsts: Sequence[int], address: str, function: Any, *values: Any) -> None:
         key = f"pacopt-{function.__name__}-{self.name}-{next(self.numbers)}"
-        all_ready = self.ready >= self.threads.keys()  # then nobody has to be left out
+        all_ready = self.ready >= self.threads.keys()  # then any worker may do it
         only = {address} if address else set() if all_ready else self.ready
         options = {"workers": sorted(only), "allow_other_workers": False} if only else {}
         future = self.client.submit(function, *values, key=key, pure=False, **options)
@@ -187,7 +187,7 @@ class Dealer:
         future.add_done_callback(lambda done: self.ended.put(done.key))
 
     def _ended(self, patience: float) -> list[Task]:
-        """Tasks that have ended: those that wait to be taken, or else the next one."""
+        """Tasks that have ended: those waiting to be collected, or else the next one."""
         keys: list[str] = []
         try:
             keys.append(self.ended.get(timeout=patience) if patience else self.ended.get_nowait())
@@ -197,7 +197,7 @@ class Dealer:
             return [self.under.pop(key) for key in keys if key in self.under]
 
     def _taken(self, tasks: list[Task]) -> Iterator[Tile]:
-        """What they came to, fetched at once."""
+        """The tiles that these tasks made, fetched together."""
         good = {task.future.key: task.future for task in tasks if task.future.status == "finished"}
         try:
             found = self.client.gather(good, errors="skip") if good else {}
@@ -213,11 +213,11 @@ class Dealer:
             task.future.release()
 
     def _mend(self, task: Task, result: Any) -> None:
-        """Whatever was not made is dealt again; whoever cannot make it is left out."""
+        """Deal again whatever was not made; leave out a worker that cannot make it."""
         self.waiting.extendleft(reversed(task.firsts))
         self.asked.discard(task.address)
         if not self.asked and not isinstance(result, Here):
-            self.cluster.sent.clear()  # all have it
+            self.cluster.sent.clear()  # every worker has it
             self.content = None
         if isinstance(result, Here):
             self._send(result.address)
@@ -236,7 +236,7 @@ class Dealer:
             self._failed(task, task.future.exception())
 
     def _kept(self, worker: Kept) -> None:
-        """A worker may be asked, if it came to what the client comes to."""
+        """Accept a worker if its losses match the client's."""
         self.cluster.holders.setdefault(worker.address, set()).add(self.shipment.keys.part)
         if worker.sample is not None:
             self.truth = self.shipment.work.sample() if self.truth is None else self.truth
@@ -261,7 +261,7 @@ class Dealer:
             raise told("", error) from error
 
     def _shun(self, address: str, error: PacoptError, *, refused: bool) -> None:
-        """Leave a worker out, unless nobody would be left."""
+        """Leave a worker out, unless none would remain."""
         self.cluster.shunned.add(address)
         self.ready.discard(address)
         if refused or not self.threads.keys() - self.cluster.shunned:
@@ -269,6 +269,6 @@ class Dealer:
         warnings.warn(f"The worker {address} is left out: {error}", stacklevel=2)
 
     def _withdraw(self) -> None:
-        """Take back what waits. What runs on a worker ends by itself, and nobody asks for it."""
+        """Withdraw waiting tasks. What already runs on a worker finishes by itself, and its result is ignored."""
         if self.under and self.client.status == "running":
             self.client.cancel([task.future for task in self.under.values()], reason="the job was stopped")

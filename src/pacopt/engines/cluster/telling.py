@@ -1,4 +1,4 @@
-"""What is said of workers that are not as the client is."""
+"""Messages about workers that differ from the client."""
 
 import warnings
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from pacopt.engines.cluster.worker import Differs, Kept
 from pacopt.errors import EngineError, PacoptError
 from pacopt.support.machine import processor
 
-#: Losses that differ by roundings alone agree to so many digits, nearly all of them.
+#: Losses that differ only by rounding agree to this many digits, nearly all of them.
 DIGITS, NEARLY = 1e-6, 0.9
-#: What remains where workers came to something else, and nobody can tell why.
+#: What to do when workers get different losses for unknown reasons.
 RESTART = "Start the workers anew (client.restart()), and the client too if a file was edited."
 
 
 def differs(worker: Differs, ours: Mapping[str, str]) -> EngineError:
-    """That a worker has other versions."""
+    """The error for a worker with other versions."""
     differ = [name for name in ours if worker.found.get(name) != ours[name]]
     lines = [f"{name} is {worker.found.get(name)}, and here {ours[name]}" for name in differ]
     return EngineError(
@@ -30,7 +30,7 @@ def differs(worker: Differs, ours: Mapping[str, str]) -> EngineError:
 
 
 def comes_to_something_else(worker: Kept, ours: np.ndarray) -> EngineError | None:
-    """That a worker's losses are not the client's, if they are not; roundings of another processor are warned of."""
+    """The error for losses unlike the client's, or None; the rounding of another processor only gets a warning."""
     theirs = worker.sample
     if theirs is None:
         return None
@@ -57,7 +57,7 @@ def comes_to_something_else(worker: Kept, ours: np.ndarray) -> EngineError | Non
 
 
 def told(address: str, error: Any) -> PacoptError:
-    """An error of a worker; what pacopt says is said as it is."""
+    """The error of a worker; pacopt's own errors keep their text."""
     where = f"On the worker {address}: " if address else ""
     if isinstance(error, PacoptError):
         return type(error)(where + error.found, error.needed, error.why, error.remedy)
@@ -70,7 +70,7 @@ def told(address: str, error: Any) -> PacoptError:
 
 
 def gone(tiles: int) -> EngineError:
-    """That there is no scheduler any more."""
+    """The error for a scheduler that is gone."""
     return EngineError(
         "The scheduler of the cluster is gone.",
         f"{tiles} tiles of this table are not finished.",
@@ -80,7 +80,7 @@ def gone(tiles: int) -> EngineError:
 
 
 def deadly(first: int, error: Any) -> EngineError:
-    """That workers die of a tile."""
+    """The error for a tile that kills workers."""
     return EngineError(
         f"Workers die when they make the tile that starts at instance {first}: {error}.",
         "A worker survives what it runs.",
@@ -90,7 +90,7 @@ def deadly(first: int, error: Any) -> EngineError:
 
 
 def too_large(lost: int, size: int) -> EngineError:
-    """That workers die of what they are sent."""
+    """The error for a job that kills the workers it is sent to."""
     return EngineError(
         f"{lost} workers were lost while they were sent the job, of {size / 2**20:.0f} MiB, and none has it.",
         "A worker has room for all instances of a table.",

@@ -1,4 +1,4 @@
-"""What code a process has: versions of packages, and hashes of pacopt's files and of the user's own."""
+"""What code a process has: package versions, and hashes of pacopt's files and the user's own."""
 
 import os
 import platform
@@ -18,19 +18,19 @@ ALWAYS = ("numpy", "scipy")
 OF_JAX = ("equinox", "jax", "jaxlib")
 
 
-#: Settings of JAX by which random numbers, or roundings, come out otherwise.
+#: JAX settings that change random numbers or rounding.
 SETTINGS = ("jax_threefry_partitionable", "jax_default_prng_impl", "jax_default_matmul_precision")
 
 
 class Names(NamedTuple):
-    """What is looked at: packages that are installed, and modules of the user's own."""
+    """What is compared: installed packages, and the user's own modules."""
 
     packages: tuple[str, ...]
     modules: tuple[str, ...]
 
 
 def names_of(parcel: Packed) -> Names:
-    """What code depends on that was packed."""
+    """What packed code depends on."""
     found, own = parcel.modules, {name for name, _ in parcel.own if file_of(name)}
     tops = {name.partition(".")[0] for name in found}
     packages = {package for top in tops for package in _installed().get(top, [])}
@@ -46,7 +46,7 @@ def _installed() -> Mapping[str, list[str]]:
 
 
 def versions(names: Names) -> dict[str, str]:
-    """The versions that this process has of all that; files are looked at each time."""
+    """The versions of all these in this process; files are checked each time."""
     found = {**_packages(names), **{name: _hash(name) for name in names.modules}}
     if "jax" in names.packages:
         import jax
@@ -58,7 +58,7 @@ def versions(names: Names) -> dict[str, str]:
 @lru_cache(maxsize=16)
 def _packages(names: Names) -> Mapping[str, str]:
     found = {"Python": platform.python_version(), "pacopt": f"{__version__} ({_pacopt()})"}
-    if "jax" in names.packages:  # by which numbers are rounded otherwise
+    if "jax" in names.packages:  # which changes rounding
         found["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") or "empty"
     return found | {name: _version(name) for name in names.packages}
 
@@ -71,12 +71,12 @@ def _version(package: str) -> str:
 
 
 def _hash(module: str) -> str:
-    """By where Python would find it; nothing is imported but the packages around it."""
+    """The hash of the file where Python would find it; nothing is imported but its parent packages."""
     file = file_of(module)
     return f"with the hash {file_hash(file)[:12]}" if file else "not found"
 
 
 def _pacopt() -> str:
-    """A hash of pacopt's files: between two releases there are many versions of one number."""
+    """A hash of pacopt's files: between two releases, many versions share one number."""
     files = sorted(HERE.rglob("*.py"))
     return hashed(b"".join(str(file.relative_to(HERE)).encode() + file.read_bytes() for file in files))[:12]

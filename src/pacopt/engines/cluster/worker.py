@@ -1,4 +1,4 @@
-"""What runs on a worker of a cluster: what tables are made of is kept as it comes, and tiles are made of it."""
+"""What runs on a worker of a cluster: it keeps what tables are made from, and makes tiles from it."""
 
 import os
 import platform
@@ -22,9 +22,9 @@ from pacopt.instances import Instances
 from pacopt.support.machine import processor
 from pacopt.support.worker import refuse_full
 
-#: A worker keeps so many tables, and instances of so many.
+#: How many tables a worker keeps, and the instances of how many.
 TABLES, PARTS = 16, 16
-#: Who lacks something waits so many seconds before he says so: what he lacks may be on its way, and others have work.
+#: How many seconds a worker that lacks something waits before saying so: it may be on its way, and others have work.
 PAUSE = 0.1
 
 
@@ -36,7 +36,7 @@ class Keys(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A worker has what tiles are made of; what processor it has, and what some runs come to if that was asked."""
+    """A worker has what tiles are made from; its processor, and the losses of some runs if they were asked for."""
 
     address: str
     processor: str
@@ -44,13 +44,13 @@ class Kept(NamedTuple):
 
 
 class Lacking(NamedTuple):
-    """A worker has not what tiles are made of; it may have started a moment ago."""
+    """A worker lacks what tiles are made from; it may have started a moment ago."""
 
     address: str
 
 
 class Differs(NamedTuple):
-    """A worker has other versions than the client: what it has, by name."""
+    """A worker has other versions than the client: its versions, by name."""
 
     address: str
     found: Mapping[str, str]
@@ -64,14 +64,14 @@ class Unable(NamedTuple):
 
 
 class Made(NamedTuple):
-    """Finished tiles, and the seconds that they took."""
+    """Finished tiles, and the seconds they took."""
 
     tiles: list[Tile]
     seconds: float
 
 
 class Table:
-    """Work that was unpacked once; the first to make a tile of it compiles for all."""
+    """Work that is unpacked once; the first thread to make a tile of it compiles for all."""
 
     def __init__(self, work: Work) -> None:
         self.work, self.compiling, self.compiled = work, Lock(), False
@@ -92,17 +92,17 @@ class Table:
             return self.work.sample()
 
 
-#: Held by a thread that makes calls of an engine that is not to be called by two.
+#: Held by a thread that calls an engine which only one thread may call at a time.
 _alone = Lock()
 _lock = Lock()
 _parts: "OrderedDict[str, Instances]" = OrderedDict()
 _tables: "OrderedDict[str, Table]" = OrderedDict()
-#: The hashes of the files of the user's own modules, as they were when these were loaded for a table.
+#: The file hashes of the user's own modules when they were loaded for a table.
 _loaded: dict[str, str] = {}
 
 
 def compare(names: Names, path: Sequence[str]) -> Mapping[str, str]:
-    """The versions that this worker has; modules are also looked for where the client has them, if that is here."""
+    """The versions on this worker; modules are also looked for where the client has them, if that path exists here."""
     sys.path += [place for place in path if place not in sys.path and Path(place).is_dir()]
     return versions(names)
 
@@ -114,7 +114,7 @@ class Here(NamedTuple):
 
 
 def greet() -> Here:
-    """Say that one is there: whoever is paused, or cut off, holds nothing for others."""
+    """Proof that this worker is up: one that is paused or cut off cannot hold anything for others."""
     return Here(_address())
 
 
@@ -126,7 +126,7 @@ def hold(content: bytes) -> bytes:
 def keep(
     keys: Keys, terms: "Terms", parcel: Packed, content: bytes, part: bytes | None, sampled: bool
 ) -> Kept | Lacking | Differs:
-    """Keep a table and its instances, which may be here already; files have to be what they are for the client."""
+    """Keep a table and its instances, which may be here already; files must match the client's."""
     import cloudpickle  # type: ignore[import-untyped]
 
     address, found = _address(), compare(terms.names, terms.path)
@@ -149,7 +149,7 @@ def keep(
 
 
 class Terms(NamedTuple):
-    """What a worker has to have: versions, and where else modules are looked for; and the process of the client."""
+    """What a worker must have: versions; where else modules are looked for; and the client's process."""
 
     names: Names
     wanted: Mapping[str, str]
@@ -158,7 +158,7 @@ class Terms(NamedTuple):
 
 
 def _freshen(parcel: Packed) -> None:
-    """Forget modules of the user's own that were not loaded from these very files, and all that was made of them."""
+    """Forget the user's own modules that were not loaded from these exact files, and everything made from them."""
     stale = [name for name, content in parcel.own if name in sys.modules and _loaded.get(name) != content]
     if stale:
         for name, _ in parcel.own:
@@ -185,12 +185,12 @@ def make(keys: Keys, firsts: Sequence[int]) -> Made | Lacking | Unable:
 
 
 def this_process() -> str:
-    """By what a process is known among machines."""
+    """A name for this process that is unique across machines."""
     return f"{platform.node()} {os.getpid()}"
 
 
 def forget(keys: Sequence[str]) -> None:
-    """Keep nothing of these: nobody will ask for it."""
+    """Drop these: they will not be asked for again."""
     with _lock:
         for key in keys:
             _parts.pop(key, None)

@@ -1,4 +1,4 @@
-"""Whether JAX can run in this process, and what it means if a run ends with an error of its own."""
+"""Whether JAX can run in this process, and what an error of JAX itself means for a run."""
 
 import os
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ import jax
 
 from pacopt.errors import EngineError, ProblemError
 
-#: The process that has used JAX first, if any has.
+#: The process that used JAX first, if any has.
 _users: list[int] = []
-#: How JAX begins to say that Python code which it called back raised something.
+#: How JAX's message begins when a Python callback raised an error.
 CALLBACK = "callback"
 #: What to do about a run that fails.
 NAN = "Return NaN where it fails: that run is then recorded as a failure."
 
 
 def need_backend() -> None:
-    """Refuse a process that was forked off one that had used JAX, and a platform that is not there."""
+    """Refuse a process forked from one that had used JAX, and a platform that is not available."""
     if _users:
         if os.getpid() != _users[0]:
             raise EngineError(
@@ -41,7 +41,7 @@ def need_backend() -> None:
 
 @contextmanager
 def errors_explained(where: str, remedy: str = NAN) -> Iterator[None]:
-    """What JAX raises while code runs, said in other words: Python code that was called back failed, or memory did."""
+    """Errors that JAX raises while code runs, explained: a Python callback failed, or memory ran out."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:

@@ -19,16 +19,15 @@ from pacopt.problems.base import AbstractKnownMinimum, AbstractMetric, AbstractP
 #: A float64 loss below its known minimum by at most this much of the start loss is a rounding error and counts as zero;
 #: for float32 the tolerance grows with its spacing.
 ROUNDING = 1e-12
-#: Two steps in each turn of the loop spare the copy of the state; `benchmarks/tiles.py` measures that more gain
-#: nothing.
+#: Two steps per iteration of the loop save copying the state; `benchmarks/tiles.py` shows that more gain nothing.
 UNROLL = 2
-#: The goal of runs that stop at the tolerance of the problem's metric; other goals are parts of the start.
+#: The goal of runs that stop at the tolerance of the problem's metric; other goals are fractions of the start.
 SOLVED = "solved"
 Goal = float | str
 
 Step = Callable[..., State]
 Keys = Callable[[Any], tuple[Any, ...]]
-#: The arrays of one candidate by their names, and the seed of a run: two words of 32 bits.
+#: The arrays of one candidate by name, and the seed of a run: two 32-bit words.
 Values = Mapping[str, Any]
 Seed = Any
 LossAt = Callable[[State], Float[Array, ""]]
@@ -36,7 +35,7 @@ Meets = Callable[[Float[Array, ""]], Bool[Array, " target"]]
 
 
 class Outcome(NamedTuple):
-    """What remains of a run: losses at the recorded steps, where they were rounded up to zero, the user's verdict.
+    """What is kept of a run: losses at the recorded steps, where they were rounded up to zero, the user's verdict.
 
     `times` are the first steps at which the targets were met, -1 for never.
     """
@@ -55,16 +54,16 @@ class Cell(eqx.Module):
     steps: int = eqx.field(static=True)
     at: tuple[int, ...] = eqx.field(static=True)
     predicate: Predicate | None = eqx.field(static=True)
-    #: Hyperparameters that are choices, which a run knows while it is traced.
+    #: Hyperparameters that are choices, which are known during tracing.
     chosen: tuple[tuple[str, Any], ...] = eqx.field(static=True, default=())
-    #: Parts of the start loss; the first step at or below each of them is recorded.
+    #: Fractions of the start loss; the first step at or below each of them is recorded.
     targets: tuple[float, ...] = eqx.field(static=True, default=())
-    #: The part at which a run stops, if it does; or SOLVED.
+    #: The fraction at which a run stops, if it does; or SOLVED.
     goal: Goal | None = eqx.field(static=True, default=None)
 
     @property
     def recorded(self) -> tuple[Goal, ...]:
-        """All parts whose first step is recorded, the largest first, and whether it is solved, if that ends a run."""
+        """All fractions whose first step is recorded, the largest first, and SOLVED if that ends a run."""
         if self.goal is None or isinstance(self.goal, str):
             own = () if self.goal is None else (self.goal,)
             return (*sorted(self.targets, reverse=True), *own)
@@ -85,12 +84,12 @@ class Cell(eqx.Module):
         return loss, self.above_minimum(loss, loss, instance)[0]
 
     def judged(self, x: Point, instance: Instance) -> Float[Array, ""]:
-        """What a table holds of a point: its loss, or the metric of the problem if it has one."""
+        """What a table records of a point: its loss, or the problem's metric if it has one."""
         problem = self.problem
         return problem.metric(x, instance) if isinstance(problem, AbstractMetric) else problem.loss(x, instance)
 
     def __call__(self, values: Values, instance: Instance, start_loss: Float[Array, ""], seed: Seed) -> Outcome:
-        """Run the candidate on the instance, whose loss at the start is known already."""
+        """The outcome of the candidate on the instance, whose start loss is already known."""
         return self.run(values, instance, start_loss, seed)[1]
 
     def hyper(self, values: Values) -> dict[str, Any]:
@@ -100,11 +99,11 @@ class Cell(eqx.Module):
     def run(
         self, values: Values, instance: Instance, start_loss: Float[Array, ""], seed: Seed, *, stops: bool = False
     ) -> tuple[Point, Outcome]:
-        """The final point of the run, and what remains of it; one that stops does so at its goal."""
+        """The final point of the run, and what is kept of it; a run that stops does so at its goal."""
         start = self.start_point(instance)
 
         def loss_at(state: State) -> Float[Array, ""]:
-            """The loss; exactly that of the start if the run is there, though a batch may round it differently."""
+            """The loss; exactly that of the start if the run is still there, even if a batch rounds it differently."""
             x = self.algorithm.read(state)
             there = [jnp.all(a == b) for a, b in zip(jax.tree.leaves(x), jax.tree.leaves(start), strict=True)]
             return jnp.where(jnp.all(jnp.stack(there)), start_loss, self.judged(x, instance))
@@ -122,13 +121,13 @@ class Cell(eqx.Module):
         return x, Outcome(*self.above_minimum(losses, start_loss, instance), jnp.asarray(success), times)
 
     def begun(self, values: Values, instance: Instance, seed: Seed) -> tuple[State, Step, Keys]:
-        """The state before the first step, how a step is made, and the keys that it is given."""
+        """The state before the first step, the step function, and the keys it is given."""
         objective, algorithm = Objective(self.problem, instance), self.algorithm
         hyper = prepared(algorithm, self.hyper(values), objective)
         root = jax.random.wrap_key_data(seed) if self.random else None
 
         def keys(number: Any) -> tuple[Any, ...]:
-            """A key of its own for each step, and for the start; nothing for an algorithm that draws nothing."""
+            """A separate key for each step and for the start; empty for an algorithm that draws no random numbers."""
             return () if root is None else (jax.random.fold_in(root, number),)
 
         def step(state: State, *key: Any) -> State:
@@ -150,7 +149,7 @@ class Cell(eqx.Module):
         Notes = tuple[Array, Array]
 
         def noted(notes: Notes, state: State, slot: Any, number: Any) -> Notes:
-            """What there is to note of the state after so many steps, before the next one is made."""
+            """The notes updated with the state after `number` steps, before the next step."""
             losses, times = notes
             if self.recorded:
                 loss = loss_at(state)
@@ -171,7 +170,7 @@ class Cell(eqx.Module):
     def _stopped(
         self, state: State, step: Step, keys: Keys, loss_at: LossAt, meets: Meets
     ) -> tuple[State, Float[Array, "1"], Int[Array, " target"]]:
-        """A run to its goal, or to its last step: a table cannot stop early, since its runs go side by side."""
+        """A run to its goal or its last step: a table cannot stop early, since its runs go side by side."""
 
         def on(carry: tuple[State, Array]) -> Array:
             return (carry[1] < self.steps) & ~jnp.all(meets(loss_at(carry[0])))
@@ -184,14 +183,14 @@ class Cell(eqx.Module):
         return state, loss[None], jnp.where(meets(loss), number, -1)
 
     def levels(self, start_loss: Float[Array, ""], instance: Instance) -> Float[Array, " target"]:
-        """The losses at which targets are met: parts of the start, and the tolerance of the problem."""
+        """The losses at which targets are met: fractions of the start, and the tolerance of the problem."""
         start, _ = self.above_minimum(start_loss, start_loss, instance)
         tolerance: Any = getattr(self.problem, "tolerance", None)
         each = [tolerance if target == SOLVED else target * start for target in self.recorded]
         return jnp.stack([jnp.asarray(level, start.dtype) for level in each])
 
     def _meeting(self, start_loss: Float[Array, ""], instance: Instance) -> Meets:
-        """Whether a loss is at or below each target. One below zero meets none: it is not what was declared."""
+        """Whether a loss is at or below each target. A negative loss meets none: the declared minimum is wrong."""
         levels = self.levels(start_loss, instance) if self.recorded else jnp.empty(0)
 
         def meets(loss: Float[Array, ""]) -> Bool[Array, " target"]:
@@ -205,7 +204,7 @@ class Cell(eqx.Module):
         if not isinstance(self.problem, AbstractKnownMinimum) or isinstance(self.problem, AbstractMetric):
             return loss, jnp.zeros_like(loss, dtype=bool)
         minimum = self.problem.minimum(instance)
-        # A difference carries the rounding of what it is made of, however small it is itself.
+        # A difference carries the rounding errors of its terms, however small it is itself.
         scale = jnp.maximum(jnp.abs(start_loss), start_loss - minimum)
         tolerance = ROUNDING * float(np.finfo(loss.dtype).eps / np.finfo(np.float64).eps)
         gap = loss - minimum

@@ -26,7 +26,7 @@ MOST_STEPS = 2**31 - 1
 
 
 def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
-    """Refuse a class in place of an object, what is no problem, algorithm or instances, and no instances at all."""
+    """Refuse a class in place of an object, anything of the wrong type, and an empty set of instances."""
     kinds = ((problem, AbstractProblem, ProblemError), (algorithm, AbstractAlgorithm, AlgorithmError))
     for value, base, error in (*kinds, (instances, Instances, InstancesError)):
         if not isinstance(value, base):
@@ -79,7 +79,7 @@ def checked_steps(steps: Any) -> int:
 
 
 def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The candidates as one array for each hyperparameter; a single value stands for one candidate.
+    """The candidates as one array for each hyperparameter; a single value means one candidate.
 
     An algorithm without hyperparameters has one candidate, which is called 0.
     """
@@ -162,14 +162,14 @@ def _values(key: str, values: Any, space: AbstractSpace) -> np.ndarray:
 
 
 def _some(values: np.ndarray, space: AbstractSpace) -> str:
-    """A few values, of a choice those that it does not have."""
+    """A few of the values; for a choice, those it does not have."""
     every = values.ravel().tolist()
     odd = [value for value in every if isinstance(space, Choice) and value not in space.values] or every
     return ", ".join(map(repr, odd[:3])) + (", ..." if len(odd) > 3 else "")
 
 
 def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
-    """The steps at which losses are recorded; the last one if nothing is said."""
+    """The steps at which losses are recorded; by default, the last one."""
     recorded = (steps,) if at is None else tuple(at) if isinstance(at, Iterable) else (at,)
     whole = all(isinstance(step, int | np.integer) for step in recorded)
     if not recorded or not whole or min(recorded) < 0 or max(recorded) > steps or len(set(recorded)) != len(recorded):
@@ -183,13 +183,13 @@ def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
 
 
 def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> list[jax.ShapeDtypeStruct]:
-    """The arrays that one run carries, found without running it; raises if problem and algorithm do not fit."""
-    # As in a run, arrays of a problem are those of JAX, and other fields stay what they are.
+    """The arrays that one run carries, found without running it; raises if problem and algorithm do not match."""
+    # As in a run, arrays of a problem become JAX arrays, and other fields stay as they are.
     problem, algorithm = as_run(cell.problem), cell.algorithm
     key = (jax.random.key(0),) if cell.random else ()
 
     def shape(error: type[PacoptError], method: Any, *arguments: Any, steps: bool = False, note: str = "") -> Any:
-        """What a method returns; one that steps sees hyperparameters, objective and key too."""
+        """The shape of what a method returns; a step also gets hyperparameters, objective and key."""
         name = f"{type(method.__self__).__name__}.{method.__name__}"
 
         def called(values: Any, instance: Any, *arguments: Any) -> Any:

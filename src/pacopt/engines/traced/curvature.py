@@ -13,9 +13,9 @@ from pacopt.engines.traced.static import as_run, divided, united
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractProblem, AbstractProximable
 
-#: Up to this dimension the whole Hessian is formed; beyond it, Lanczos' method asks for products with it.
+#: Up to this dimension the whole Hessian is formed; beyond it, Lanczos' method uses products with it.
 DENSE = 256
-#: Instances looked at beyond that dimension.
+#: How many instances are used beyond that dimension.
 FEW = 10
 #: Steps of gradient descent between the two points at which curvatures are measured.
 WALK = 100
@@ -51,7 +51,7 @@ def _eigenvalues(problem: AbstractProblem, instances: Instances, dtype: np.dtype
 
 
 def _loss(rest: Any, arrays: Any, instance: Any) -> tuple[Any, jax.Array]:
-    """The loss, or its smooth part, as a function of a flat vector, and the start as such."""
+    """The loss, or its smooth part, as a function of a flat vector, and the start as a flat vector."""
     problem = united(arrays, rest)
     loss = problem.smooth if isinstance(problem, AbstractProximable) else problem.loss
     start, unravel = ravel_pytree(jax.tree.map(jax.numpy.asarray, problem.start(instance)))
@@ -114,6 +114,6 @@ def _extremes(rest: Any, arrays: Any, instance: Any, size: int, dtype: np.dtype[
             try:
                 found.append(eigsh(hessian, k=1, which=end, tol=1e-3, v0=start, return_eigenvectors=False))
             except ArpackNoConvergence:
-                # Only the small end converges slowly, and then it is small beside the large one.
+                # Only the small end converges slowly, and then it is small compared with the large one.
                 found.append(np.zeros(1))
     return np.concatenate(found)

@@ -1,4 +1,4 @@
-"""What an algorithm decides on the way, where it says so: read from its state after each step."""
+"""What an algorithm decides along the way, if it reports it: read from its state after each step."""
 
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from pacopt.engines.traced.tabulation import Tabulation, traced_values
 from pacopt.errors import AlgorithmError
 from pacopt.support.interrupts import heed
 
-#: What an algorithm decides, by name, and what the textbook would take in its place.
+#: What an algorithm decides, by name, and what the textbook would use instead.
 Numbers = tuple[dict[str, jax.Array], dict[str, jax.Array]]
 
 
@@ -43,7 +43,7 @@ def decided(work: Tabulation, at: tuple[int, ...], curvature: tuple[float, float
 
 
 def _names(work: Tabulation, values: Any) -> list[str]:
-    """What decisions are called, in the order in which the algorithm gives them; what is no decision is refused."""
+    """The names of the decisions, in the algorithm's order; anything that is not a decision is refused."""
     cell: Any = as_run(work.cell)
     names: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Whether runs have a gradient by their hyperparameters, found out before anything long starts."""
+"""Whether runs have a gradient with respect to their hyperparameters, checked before anything long starts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from pacopt.errors import EngineError, PacoptError
 
 @contextmanager
 def differentiated(cell: Cell) -> Iterator[None]:
-    """Refuse runs that JAX cannot differentiate while it traces them, in its own words: they name the operation."""
+    """Refuse runs that JAX cannot differentiate while tracing them, quoting its message: it names the operation."""
     try:
         yield
     except PacoptError:
@@ -30,7 +30,7 @@ def differentiated(cell: Cell) -> Iterator[None]:
 
 
 def check_gradients(found: tuple[Any, Any], rows: np.ndarray) -> None:
-    """Refuse first gradients of which one is not finite, or all are zero."""
+    """Refuse first gradients if one is not finite or all are zero."""
     losses, gradients = np.asarray(found[0]), {name: np.asarray(each) for name, each in found[1].items()}
     fine = {name: np.isfinite(each).reshape(len(rows), -1).all(axis=1) for name, each in gradients.items()}
     bad = np.flatnonzero(~np.all(list(fine.values()), axis=0))

@@ -1,4 +1,4 @@
-"""Algorithms that read what is known only once an instance is solved."""
+"""Algorithms that read something known only after an instance is solved."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from pacopt.problems.reading import fields_read
 
 
 def refuse_foreknowledge(cell: Cell, values: Any, instance: Any) -> None:
-    """Refuse an algorithm whose first step depends on fields that `minimum` reads, and loss and start do not.
+    """Refuse an algorithm whose first step depends on fields that `minimum` reads but loss and start do not.
 
-    Found by tracing; what depends on a field in name only (times 0) is taken for what depends on it.
+    Found by tracing, so a dependence in name only (times 0) counts as a dependence.
     """
     problem: Any = as_run(cell.problem)
     algorithm: Any = cell.algorithm

@@ -1,4 +1,4 @@
-"""Loops that XLA keeps, so that what follows them is computed from a point in memory.
+"""Loops that XLA does not dissolve, so that whatever follows is computed from a point in memory.
 
 XLA repeats cheap operations wherever their results are used, and rounds them differently each time. A step may decide
 between two points ("keep the lower one"): if their losses agree but for the last bit, repetitions can decide
@@ -16,7 +16,7 @@ Turn = Callable[[Any, Any], Any]
 
 
 def looped(turn: Turn, state: Any, places: Any, count: int, unroll: int = 1) -> Any:
-    """The state after turn(state, place) for each of the places, arrays with one row for each turn, or None."""
+    """The state after turn(state, place) for each place; places are arrays with one row per turn, or None."""
     if count == 1:
         return _twice(turn, state, places)
     if count < 2 * unroll:
@@ -29,13 +29,13 @@ def looped(turn: Turn, state: Any, places: Any, count: int, unroll: int = 1) -> 
     def once(state: Any, place: Any) -> tuple[Any, None]:
         return turn(state, place), None
 
-    # What does not fill a round of the loop comes first: JAX would put it behind the loop.
+    # The remainder that does not fill a round comes first: JAX would put it after the loop.
     left = count % unroll
     return scan(scan(state, 0, left), left, count - left)
 
 
 def _twice(turn: Turn, state: Any, places: Any) -> Any:
-    """The state after one turn, in a loop of two: XLA dissolves a loop of one. The first of them is undone."""
+    """The state after one turn, in a loop of two, since XLA dissolves a loop of one. The first turn is undone."""
 
     def kept(state: Any, place: tuple[Any, Any]) -> tuple[Any, None]:
         counts, each = place

@@ -32,7 +32,7 @@ def metric_of(problem: AbstractProblem) -> Metric | None:
 
 
 def checked_count(problem: AbstractProblem, unit: str, cap: float | None, steps: int) -> int:
-    """How many steps runs have that stop where a problem is solved; refused if it does not say when that is."""
+    """The number of steps of runs that stop once the problem is solved; refused if it does not say when that is."""
     name, tolerance = type(problem).__name__, getattr(problem, "tolerance", None)
     if (
         not isinstance(problem, AbstractMetric)

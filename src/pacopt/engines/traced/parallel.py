@@ -1,4 +1,4 @@
-"""Threads that work through a list, with results in its order and only a few under way."""
+"""Threads that work through a list, with results in its order and only a few calls in flight."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -11,15 +11,16 @@ from pacopt.support.interrupts import heed
 Key = TypeVar("Key")
 Result = TypeVar("Result")
 
-#: Seconds after which somebody who waits for a result looks whether there was an interrupt.
+#: Seconds between checks for an interrupt while waiting for a result.
 SLICE = 0.05
 
 
 def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *, workers: int) -> Iterator[Result]:
     """The results of solve(key, position) for all keys, in order.
 
-    At most twice as many as there are workers are submitted ahead of the one that is waited for: memory stays bounded,
-    and whoever stops asking (an error, Ctrl-C, a closed generator) goes on at once; what was under way ends by itself.
+    At most twice as many calls as there are workers are submitted ahead of the one being waited for: memory stays
+    bounded, and a caller that stops early (an error, Ctrl-C, a closed generator) continues at once; calls in flight
+    finish by themselves.
     """
     rest = iter(enumerate(keys))
     pool = ThreadPoolExecutor(workers, thread_name_prefix="pacopt")
@@ -36,7 +37,7 @@ def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *,
 
 
 def _awaited(future: Future[Result]) -> Result:
-    """The result, however long it takes; an interrupt that was lost on the way is noticed."""
+    """The result, however long it takes; an interrupt that got lost is noticed."""
     while True:
         heed()
         try:

@@ -14,7 +14,7 @@ from pacopt.support.values import short, value_of
 
 
 def working_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """float64 or float32, whatever way it was written."""
+    """float64 or float32, however it was written."""
     try:
         result = np.dtype(dtype) if dtype is not None else None
     except TypeError:
@@ -55,7 +55,7 @@ def in_precision(name: str, array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarr
 
 
 def refuse_narrow_fields(problem: Any, dtype: np.dtype[Any]) -> None:
-    """Raise if the problem stores real arrays narrower than the run: digits were lost when they were made."""
+    """Raise if the problem stores real arrays narrower than the run: digits were lost when they were created."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(problem):
         _refuse_narrow(leaf, f"{type(problem).__name__}{jax.tree_util.keystr(path)}", dtype)
 
@@ -77,7 +77,7 @@ def refuse_overflow(candidates: Mapping[str, np.ndarray], dtype: np.dtype[Any]) 
 
 
 def shape_of(function: Any, *arguments: Any, dtype: np.dtype[Any], name: str) -> Any:
-    """The shapes that a function returns, found by tracing; raises if it uses an outside array that is narrower."""
+    """The shapes that a function returns, found by tracing; raises if it uses a narrower array from outside."""
     traced, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
     for constant in _constants(traced):
         _refuse_narrow(constant, f"An array that {name} uses without being given it", dtype)
@@ -85,7 +85,7 @@ def shape_of(function: Any, *arguments: Any, dtype: np.dtype[Any], name: str) ->
 
 
 def _constants(traced: Any) -> list[Any]:
-    """The arrays that a traced function refers to, also from within functions that it compiles."""
+    """The arrays that a traced function refers to, including from within functions it compiles."""
     inner = [value for equation in traced.eqns for value in equation.params.values() if hasattr(value, "consts")]
     return [*traced.consts, *(constant for closed in inner for constant in _constants(closed))]
 

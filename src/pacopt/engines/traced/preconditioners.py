@@ -18,9 +18,9 @@ from pacopt.problems.base import AbstractProblem, AbstractProximable, Objective
 from pacopt.splits import Split
 from pacopt.support.numbers import is_whole
 
-#: Instances of the prior split that are looked at, at most.
+#: The most instances of the prior split that are used.
 ENOUGH = 500
-#: Curvatures below this part of the largest one count as this part.
+#: Curvatures below this fraction of the largest are raised to it.
 FLAT = 1e-8
 
 
@@ -60,7 +60,7 @@ def layer_scaling(problem: AbstractProblem, split: Split, *, steps: int = 100) -
 
 
 def check_estimate(what: str, split: Split, steps: int) -> None:
-    """Refuse to estimate from anything but the prior part of a split, and a number of steps that is none."""
+    """Refuse to estimate from anything but the prior part of a split, and an invalid number of steps."""
     if not isinstance(split, Split):
         raise AlgorithmError(
             f"A {type(split).__name__} was given.",
@@ -79,7 +79,7 @@ def _roots(curvatures: np.ndarray) -> np.ndarray:
 
 
 def _mean_hessian(problem: AbstractProblem, split: Split, steps: int) -> np.ndarray:
-    """In float64, over prior instances and nothing else."""
+    """The mean Hessian in float64, over prior instances only."""
     check_estimate("A metric is learned from", split, steps)
     if isinstance(problem, AbstractProximable):
         raise AlgorithmError(

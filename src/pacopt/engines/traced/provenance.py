@@ -19,7 +19,7 @@ from pacopt.problems.base import AbstractKnownMinimum
 def provenance(
     cell: Cell, candidates: Mapping[str, np.ndarray], instances: Instances, dtype: np.dtype[Any], seeds: np.ndarray
 ) -> dict[str, Any]:
-    """A JSON value that says what was run on what, in which versions."""
+    """A JSON value that says what was run on what, and with which versions."""
     metric = metric_of(cell.problem)
     about: dict[str, Any] = {
         "algorithm": described(cell.algorithm),
@@ -53,14 +53,14 @@ def provenance(
 
 
 def start_reads(algorithm: AbstractAlgorithm) -> tuple[str, ...]:
-    """The fields of an instance that its start is computed from, also by an algorithm in it."""
+    """The fields of an instance from which its start is computed, including by an inner algorithm."""
     own = algorithm.reads if isinstance(algorithm, WarmStart) else ()
     inside = (each for each in vars(algorithm).values() if isinstance(each, AbstractAlgorithm))
     return tuple(dict.fromkeys((*own, *(name for each in inside for name in start_reads(each)))))
 
 
 def given_arrays(algorithm: AbstractAlgorithm) -> tuple[str, ...]:
-    """The arrays that it was made with, by the names of its fields."""
+    """The names of the fields whose arrays the algorithm was made with."""
     leaves = jax.tree_util.tree_leaves_with_path(algorithm)
     return tuple(
         jax.tree_util.keystr(path, simple=True, separator=".")

@@ -1,9 +1,9 @@
 """Random numbers drawn before they are needed, once for all candidates.
 
 Candidates share the key of an instance, so what a step computes from its key alone is the same for all of them. Left
-where it stands, the compiler repeats it for each candidate: that made a step with a normal draw fifteen times as slow.
-So a step is divided by its equations: what depends on nothing but the key comes first, for a number of steps at a time,
-and the rest is given the results.
+in place, it is repeated by the compiler for each candidate, which made a step with a normal draw fifteen times as slow.
+So a step is split by its equations: what depends only on the key is computed first, for several steps at a time, and
+the rest is given the results.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from jax.extend import core
 
 from pacopt.engines.traced.loops import looped
 
-#: Random numbers of one run that are kept ready, in bytes.
+#: Random numbers of one run drawn ahead, in bytes.
 READY = 2**18
 
 Draw = Callable[[Any], list[Any]]
@@ -66,7 +66,7 @@ def scanned(step: Callable[[Any, Any], Any], state: Any, key_of: Callable[[Any],
         state = several(state, 1, left)
     if length == 1:
         return looped(part, state, jnp.arange(whole), whole)
-    # What it ends with is a loop of its own.
+    # The remainder is a loop of its own.
     return jax.lax.scan(lambda state, number: (part(state, number), None), state, jnp.arange(whole))[0]
 
 

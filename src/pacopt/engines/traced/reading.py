@@ -13,10 +13,10 @@ from pacopt.instances import Instances
 
 
 def as_seen(cell: Cell, values: Mapping[str, np.ndarray], instances: Instances, dtype: np.dtype[Any]) -> Instances:
-    """The instances as the runs see them: only the fields that they depend on, in the precision in which they do.
+    """The instances as runs see them: only the fields they depend on, in the precision of the run.
 
-    Two rows that differ in anything else, a running number say, are the same instance. If that is all there is, these
-    very instances are returned.
+    Two rows that differ in anything else, such as a serial number, are the same instance. If runs depend on every
+    field, the instances are returned unchanged.
     """
     cast = {name: in_precision(name, array, dtype) for name, array in instances.fields.items()}
     with precision(dtype):
@@ -25,7 +25,7 @@ def as_seen(cell: Cell, values: Mapping[str, np.ndarray], instances: Instances, 
         first = {name: jax.numpy.asarray(array[0]) for name, array in cast.items()}
         run = as_run(cell)
         traced = jax.make_jaxpr(lambda fields: run.run(one, fields, run.start_loss(fields)[0], seed))(first)
-    # A function that is handed all fields at once counts as reading all of them.
+    # A function that is passed all fields at once counts as reading all of them.
     used = {id(variable) for equation in traced.jaxpr.eqns for variable in equation.invars}
     used |= {id(variable) for variable in traced.jaxpr.outvars}
     read = [name for name, variable in zip(sorted(cast), traced.jaxpr.invars, strict=True) if id(variable) in used]

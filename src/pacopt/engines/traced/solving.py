@@ -1,4 +1,4 @@
-"""One instance solved the way that a certificate speaks of: with the safeguard."""
+"""One instance solved as the certificate describes: with the safeguard."""
 
 from collections.abc import Mapping
 from functools import partial

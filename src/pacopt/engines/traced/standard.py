@@ -16,7 +16,7 @@ from pacopt.problems.base import AbstractProblem
 def standard_of(
     problem: AbstractProblem, algorithm: AbstractAlgorithm, given: Any, prior: Instances, dtype: np.dtype[Any]
 ) -> Standard:
-    """The recommendation for the curvature that was given, or estimated on the prior split if somebody asks for it."""
+    """The textbook settings for the given curvature, which is otherwise estimated on the prior split if needed."""
     if given is not None:
         curvature: tuple[float, float] | None = checked_curvature(given)
     elif isinstance(algorithm, AbstractStandardHyper) and len(prior):
@@ -27,7 +27,7 @@ def standard_of(
 
 
 def _recommended(algorithm: AbstractAlgorithm, curvature: tuple[float, float] | None) -> dict[str, float] | None:
-    """What theory recommends; None where there is none, or none that is finite."""
+    """The textbook settings; None if there are none, or none that are finite."""
     if curvature is None or not isinstance(algorithm, AbstractStandardHyper):
         return None
     with np.errstate(all="ignore"):

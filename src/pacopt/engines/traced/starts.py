@@ -1,4 +1,4 @@
-"""Starts that are fitted to the prior split: a linear function of the instance that comes near its solution."""
+"""Starts fitted to the prior split: a linear function of the instance that comes close to its solution."""
 
 from functools import partial
 from typing import Any
@@ -19,13 +19,13 @@ from pacopt.problems.base import AbstractProblem, AbstractProximable, Objective
 from pacopt.problems.reading import refuse_hidden
 from pacopt.splits import Split
 
-#: Instances of the prior split that are looked at, at most.
+#: The most instances of the prior split that are used.
 ENOUGH = 2000
-#: Steps of Newton's method after those of L-BFGS, at most, and the parts of a step that are tried.
+#: The most steps of Newton's method after those of L-BFGS, and the fractions of a step that are tried.
 NEWTON, PARTS = 30, (1.0, 0.5, 0.1, 0.01)
-#: Curvatures below this part of the largest one count as this part; losses that differ by less than this are equal.
+#: Curvatures below this fraction of the largest are raised to it; losses that differ by less than this are equal.
 FLAT, EQUAL, TINY = 1e-14, 1e-13, 1e-300
-#: Penalties that are tried, in units of the mean square of a number that is read; every fourth instance decides.
+#: Penalties to try, in units of the mean square of a number that is read; every fourth instance decides.
 PENALTIES = (1e-14, 1e-10, 1e-7, *np.geomspace(1e-5, 10.0, 13).tolist())
 HELD_OUT = 4
 #: The fewest instances to fit to.
@@ -90,7 +90,7 @@ def _ridge(given: np.ndarray, wanted: np.ndarray, penalty: float) -> np.ndarray:
     spread = numbers.std(axis=0)
     scale = np.where(spread > 0, spread, 1.0)
     left, values, right = np.linalg.svd((numbers - centre) / scale, full_matrices=False)
-    # Directions in which the instances do not differ are not used, whatever the penalty.
+    # Directions in which the instances do not vary are not used, whatever the penalty.
     known = values > FLAT * values[0] * max(given.shape)
     factors = np.where(known, values, 0.0) / np.maximum(values**2 + penalty * len(given), np.finfo(float).tiny)
     weights = ((right.T * factors) @ (left.T @ (wanted - target))).T / scale

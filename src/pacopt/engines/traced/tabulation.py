@@ -40,7 +40,7 @@ from pacopt.support.cells import checked_targets, refuse_bad_losses
 from pacopt.support.machine import cores
 from pacopt.support.values import ONLY
 
-#: Losses of so many instances tell whether somebody else runs the same code.
+#: How many instances' losses are compared to tell whether another process runs the same code.
 SAMPLE = 16
 
 
@@ -67,7 +67,7 @@ class Tabulation:
     dtype: np.dtype[Any]
     tiling: Tiling
     provenance: Mapping[str, Any]
-    #: Start losses as the problem has them and above a known minimum, of some instances each.
+    #: Start losses as the problem gives them and above a known minimum, for some instances each.
     starts: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, init=False, repr=False)
 
     @staticmethod
@@ -87,7 +87,7 @@ class Tabulation:
     ) -> "Tabulation":
         """The work to be done; everything that can be refused without running is refused here.
 
-        In `traced` is kept what tracing found of this problem and this algorithm, for calls with the same shapes.
+        `traced` caches what tracing found about this problem and algorithm, for calls with the same shapes.
         """
         check_kinds(problem, algorithm, instances)
         values = checked_candidates(algorithm, candidates)
@@ -136,7 +136,7 @@ class Tabulation:
 
     @property
     def alone(self) -> bool:
-        """JAX may be called by many threads."""
+        """False: many threads may call JAX."""
         return False
 
     def sample(self) -> np.ndarray:
@@ -149,11 +149,11 @@ class Tabulation:
         return replace(self)
 
     def begin(self) -> None:
-        """Name an instance without a usable start loss before anything long starts."""
+        """Refuse an instance without a usable start loss before anything long starts."""
         self._start_losses(np.arange(self.tiling.columns))
 
     def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
-        """The finished tiles that start at these instances, in order; few are under way at a time.
+        """The finished tiles that start at these instances, in order; only a few are in progress at a time.
 
         Their start losses come first, so that an instance without a usable one is named before anything long starts.
         """
@@ -175,7 +175,7 @@ class Tabulation:
                 return solve(first, position)
 
         def solve(first: int, position: int) -> Tile:
-            # The first tile compiles for all; the call returns before the tile is finished.
+            # The first tile compiles for all of them; the call returns before the tile is finished.
             if position > 0:
                 compiled.wait()
             lane = position % len(devices)
@@ -193,9 +193,9 @@ class Tabulation:
         return ordered_results(explained, firsts, workers=max(len(devices), cores()))
 
     def _start_losses(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The start losses of instances that follow each other, as the problem has them and above a known minimum.
+        """The start losses of consecutive instances, as the problem gives them and above a known minimum.
 
-        They are computed for parts of the table whose size does not depend on who asks, and kept.
+        They are computed for parts of the table whose size does not depend on the caller, and cached.
         """
         count = self.tiling.columns
         size = -(-count // max(1, -(-count * self.tiling.instance_bytes // TILE_BYTES)))
@@ -223,7 +223,7 @@ class Tabulation:
         return self.final(collect(self, tiles, progress))
 
     def final(self, result: Collected) -> LossTable:
-        """What was collected, after the last step, as a `LossTable`; the times of runs that stop at a goal."""
+        """The collected losses after the last step as a `LossTable`; for runs that stop at a goal, their times."""
         table = result.table(
             self.cell.at.index(self.cell.steps),
             candidates=self.candidates,
@@ -240,7 +240,7 @@ class Tabulation:
         return replace(table, losses=taken, start=None, success=None, times=kept)
 
     def columns_from(self, first: int, count: int) -> np.ndarray:
-        """So many instances from the first on; past the end the last one is repeated."""
+        """The indices of `count` instances starting at `first`; past the end the last one is repeated."""
         return np.minimum(np.arange(first, first + count), self.tiling.columns - 1)
 
     def batch(self, columns: np.ndarray) -> dict[str, np.ndarray]:
@@ -248,7 +248,7 @@ class Tabulation:
         return {name: in_precision(name, array[columns], self.dtype) for name, array in self.instances.fields.items()}
 
     def _tile(self, table_key: str, first: int, start: np.ndarray, outcome: Outcome) -> Tile:
-        """The tile without what was repeated, checked."""
+        """The tile without repeats, checked."""
         width = min(self.tiling.span, self.tiling.columns - first)
 
         def cut(array: Any) -> np.ndarray:
@@ -273,13 +273,13 @@ def _chosen(algorithm: AbstractAlgorithm, values: Mapping[str, np.ndarray]) -> t
 
 
 def traced_values(cell: Cell, values: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> dict[str, np.ndarray]:
-    """What a run is given of the candidates, in its precision; a number that nobody reads if that is nothing."""
+    """The values of the candidates that a run is given, in its precision; a dummy number if there are none."""
     known = {name for name, _ in cell.chosen}
     given = {name: in_precision(name, array, dtype) for name, array in values.items() if name not in known}
     return given or {ONLY: np.zeros(len(next(iter(values.values()))), dtype)}
 
 
 def _words(seeds: np.ndarray) -> np.ndarray:
-    """Seeds in words of 32 bits, which exist in every precision."""
+    """Seeds as 32-bit words, which exist in every precision."""
     words: np.ndarray = np.ascontiguousarray(seeds, dtype="<u8").view("<u4").reshape(-1, 2)
     return words

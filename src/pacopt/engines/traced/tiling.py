@@ -1,4 +1,4 @@
-"""How a table is cut into tiles: a function of the shapes alone, so that a stored tile fits a later run."""
+"""How a table is cut into tiles: it depends only on the shapes, so that a stored tile fits a later run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ def plan_tiles(
         min(LEAST_TILES, ceil(work / LEAST_WORK)),
     )
     most = ceil(columns / min(columns, parts))
-    # Of the sizes a little below that, the one that reaches least past the end.
+    # Of the sizes slightly below that, the one that overshoots the end least.
     span = min(range(most, most - most // 4 - 1, -1), key=lambda size: ceil(columns / size) * size)
     groups = ceil(span / max(1, CACHE_BYTES // max(1, block * state_bytes + instance_bytes)))
     lanes = ceil(span / groups)

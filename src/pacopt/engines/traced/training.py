@@ -24,21 +24,21 @@ from pacopt.instances import Instances
 from pacopt.support.arrays import digest
 from pacopt.support.machine import available_memory
 
-#: How many held-out instances are run after each leg, at most.
+#: The most held-out instances run after each leg.
 LOOKED_AT = 1000
-#: Where training starts in a space, for an algorithm that does not say it: this far from its middle at most.
+#: Where training starts in a space if the algorithm does not say: at most this far from its middle.
 AROUND = 0.1
-#: What is kept of a step for the way back, in sizes of a point or of a state, and how many bytes of all steps may be.
+#: What a step keeps for the backward pass, in sizes of a point or state, and the most bytes all steps may keep.
 RESIDUALS, STATES, PLENTY = 16, 2, 2**28
 #: The second moments of Adam; added to their root.
 SMALL = 1e-8
-#: Lengths below this are not made longer.
+#: Lengths below this are not scaled up.
 TINY = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
 class TracedTraining(AbstractTraining):
-    """Adam (Kingma & Ba 2015) with clipped gradients, in the logarithm of hyperparameters in logarithmic scale."""
+    """Adam (Kingma & Ba 2015) with clipped gradients, in the logarithm of hyperparameters on a logarithmic scale."""
 
     cell: Cell
     fit: Instances
@@ -51,11 +51,11 @@ class TracedTraining(AbstractTraining):
 
     @property
     def identity(self) -> str:
-        """A hash of all that was given."""
+        """A hash of everything it was given."""
         return digest([dict(self.about), *map(str, self.descent), str(self.dtype), optax.__version__])
 
     def begun(self, seed: int) -> State:
-        """Where the algorithm says, else around the middle of each space."""
+        """The state where the algorithm says to start, else around the middle of each space."""
         algorithm, space = self.cell.algorithm, flat_space(self.cell.algorithm)
         if isinstance(algorithm, AbstractInitialHyper):
             given = flattened(algorithm, algorithm.initial(seed))
@@ -71,7 +71,7 @@ class TracedTraining(AbstractTraining):
         return _joined(parts) | {"count": np.zeros((), dtype=np.int64)}
 
     def judged(self, state: State) -> float:
-        """Some instances at a time, so that memory does not depend on how many are held out."""
+        """The mean loss, some instances at a time, so that memory does not depend on how many are held out."""
         arrays, rest = divided(self.cell)
         with precision(self.dtype):
             mean = {name: jnp.asarray(self._cast(array)) for name, array in _parted(state)[0]["mean"].items()}
@@ -141,14 +141,14 @@ class TracedTraining(AbstractTraining):
         self._compiled["leg"] = compiled
 
     def _refuse_first(self, rest: Any, call: Any) -> None:
-        """Say what is wrong with the first gradients: of which instance, by which hyperparameter."""
+        """Refuse bad first gradients, naming the instance and the hyperparameter."""
         arrays, (parts, _), fit, (rows, words, _), steps = call
         gradients = jax.jit(_gradients, static_argnums=(0, 1, 2))
         found = gradients(rest, self.descent.logs, self._how, arrays, parts["theta"], fit, rows[0], words[0], steps)
         check_gradients(found, np.asarray(rows[0]))
 
     def _pool(self) -> Any:
-        """The instances of both parts, where runs are made."""
+        """The instances of both parts, on the device that runs them."""
         if "pool" not in self._compiled:
             parts = (self.fit, self.held_out[:LOOKED_AT])
             self._compiled["pool"] = tuple(
@@ -159,7 +159,7 @@ class TracedTraining(AbstractTraining):
 
     @property
     def _how(self) -> "_How":
-        """Sparing if the states of all steps, and what is computed of them, would fill too much."""
+        """How to run: sparing if the states of all steps, and what is computed from them, would take too much memory."""
         one = {name: array[0] for name, array in self._pool()[0].items()}
         values, seed = self.values(self.begun(0)), np.zeros(2, dtype=np.uint32)
 
@@ -172,7 +172,7 @@ class TracedTraining(AbstractTraining):
 
     @property
     def _logs(self) -> frozenset[str]:
-        """The hyperparameters in logarithmic scale."""
+        """The hyperparameters on a logarithmic scale."""
         return frozenset(n for n, space in flat_space(self.cell.algorithm).items() if getattr(space, "log", False))
 
     def _inner(self, name: str, value: np.ndarray) -> np.ndarray:
@@ -186,7 +186,7 @@ class TracedTraining(AbstractTraining):
 
 
 class _How(NamedTuple):
-    """The hyperparameters in logarithmic scale, and whether memory is spared."""
+    """The hyperparameters on a logarithmic scale, and whether memory is spared."""
 
     logs: frozenset[str]
     sparing: bool
@@ -198,7 +198,7 @@ def _ratio(cell: Cell, how: _How, theta: Any, instance: Any, seed: Any, steps: A
 
 
 def _gradients(rest: Any, weight: float, how: _How, arrays: Any, theta: Any, *batch: Any) -> tuple[Any, Any]:
-    """What goes down, on each row of a batch, and its gradients."""
+    """What is minimised, on each row of a batch, and its gradients."""
     pool, rows, words, steps = batch
     cell: Cell = united(arrays, rest)
     instances = {name: array[rows] for name, array in pool.items()}
@@ -210,9 +210,9 @@ def _gradients(rest: Any, weight: float, how: _How, arrays: Any, theta: Any, *ba
 
 
 def _clipped(gradients: Any, clip: float) -> tuple[Any, Any]:
-    """The mean of gradients, each of them shortened to this length and left out if it is not finite, and their norms.
+    """The mean of the gradients, each clipped to this length and left out if it is not finite, and their norms.
 
-    So one run that explodes neither decides where an update goes nor prevents it.
+    So one exploding run neither dominates an update nor prevents it.
     """
     leaves = jax.tree.leaves(gradients)
     norms = jnp.sqrt(sum(jnp.sum(each.reshape(len(each), -1) ** 2, axis=1) for each in leaves))
@@ -254,7 +254,7 @@ def _leg(rest: Any, descent: Descent, how: _How, arrays: Any, state: Any, pool: 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _judged(rest: Any, descent: Descent, how: _How, arrays: Any, theta: Any, pool: Any) -> Any:
-    """What goes down, on instances that are held out."""
+    """What is minimised, on held-out instances."""
     cell: Cell = united(arrays, rest)
     count = len(next(iter(pool.values())))
     words = jnp.stack([jnp.arange(count, dtype=np.uint32), jnp.zeros(count, dtype=np.uint32)], axis=1)
@@ -279,6 +279,6 @@ def _parted(state: State) -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]
 
 
 def _bytes(compiled: Any) -> int:
-    """What a compiled function needs besides what it is given, as its compiler says."""
+    """The memory a compiled function needs besides its inputs, according to its compiler."""
     analysis = compiled.memory_analysis()
     return 0 if analysis is None else int(analysis.temp_size_in_bytes + analysis.output_size_in_bytes)

@@ -1,4 +1,4 @@
-"""A run as a function that can be differentiated by hyperparameters, in bounded memory."""
+"""A run as a function that is differentiable with respect to hyperparameters, in bounded memory."""
 
 from math import ceil, sqrt
 from typing import Any
@@ -12,20 +12,20 @@ from pacopt.engines.traced.cell import Cell, Seed, Values
 from pacopt.engines.traced.metrics import metric_of
 from pacopt.problems.base import Instance, Objective
 
-#: Ratios below this count as this: at the minimum a logarithm has no slope that helps.
+#: Ratios below this are raised to it: at the minimum, the slope of a logarithm is no help.
 LEAST = 1e-30
 
 
 def final_ratio(
     cell: Cell, values: Values, instance: Instance, seed: Seed, steps: Int[Array, ""], *, sparing: bool
 ) -> Float[Array, ""]:
-    """The loss after so many steps, at most those of the cell, relative to the start; a ranged metric to its range.
+    """The loss after `steps` steps, at most those of the cell, relative to the start; a ranged metric to its range.
 
-    For runs that stop at a goal it is the part of the steps at which the goal is not met yet, softened so that it has
-    a slope: the mean of l / (l + level) over the steps, by the losses l after them.
+    For runs that stop at a goal it is the fraction of steps at which the goal is not yet met, softened so that it has
+    a slope: the mean of l / (l + level) over the steps, where l is the loss after each.
 
-    If it is `sparing`, states are kept at the ends of segments of about sqrt(steps) steps, and computed anew between
-    them on the way back: memory grows like sqrt(steps), and time by one run.
+    If `sparing`, states are kept at the ends of segments of about sqrt(steps) steps and recomputed in between on the
+    backward pass: memory grows like sqrt(steps), and time by one run.
     """
     objective, algorithm = Objective(cell.problem, instance), cell.algorithm
     hyper = prepared(algorithm, cell.hyper(values), objective)
@@ -37,7 +37,7 @@ def final_ratio(
         return () if root is None else (jax.random.fold_in(root, number),)
 
     def step(state: State, number: Int[Array, ""]) -> tuple[State, Float[Array, ""] | None]:
-        # The number of steps is the same for all instances, so that this stays a branch, and one compilation does.
+        # The number of steps is the same for all instances, so this stays a branch and one compilation is enough.
         moved = jax.lax.cond(
             number <= steps, lambda: algorithm.step(state, hyper, objective, *keys(number)), lambda: state
         )
@@ -65,7 +65,7 @@ def final_ratio(
 
 
 def descended(ratios: Float[Array, " instance"], logs: float) -> Float[Array, ""]:
-    """What training brings down: the mean ratio, above 1 by its logarithm, plus so much of the mean logarithm."""
+    """What training minimises: the mean ratio, with 1 + log above 1, plus `logs` times the mean logarithm."""
     log = jnp.log(jnp.maximum(ratios, LEAST))
     mild = jnp.where(ratios < 1.0, ratios, 1.0 + jnp.where(ratios < 1.0, 0.0, log))
     return jnp.mean(mild + logs * log)
