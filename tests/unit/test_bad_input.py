@@ -198,7 +198,7 @@ MISTAKES = {
     "a proximal map that there is not": (
         lambda: prepare(algorithm=algorithm(step=lambda s, h, o: o.prox(s, h["rate"]))),
         ProblemError,
-        r"Mine has no proximal map, and .* Derive it from pacopt\.AbstractProximable",
+        r"Mine has no proximal map, but .* Derive it from pacopt\.AbstractProximable",
     ),
     "as many steps as there are not": (lambda: prepare(steps=2**64), AlgorithmError, r"steps is 2\^31 or more"),
     "steps of five thousand digits": (lambda: prepare(steps=10**5000), AlgorithmError, r"steps is 2\^31 or more"),

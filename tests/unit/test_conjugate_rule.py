@@ -120,5 +120,5 @@ def test_negative_curvature_is_not_remembered():
 
 
 def test_a_memory_that_is_none_is_refused():
-    with pytest.raises(AlgorithmError, match="memory of a rule is 0"):
+    with pytest.raises(AlgorithmError, match="memory is 0"):
         pacopt.ConjugateRule(steps=5, memory=0)

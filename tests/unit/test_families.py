@@ -251,7 +251,7 @@ def test_what_is_no_family_is_refused_in_words():
     for changes, words in (
         ({"name": "two words"}, "The name of the family is 'two words'"),
         ({"problem": Fit}, "The problem of 'fit' is a"),
-        ({"sample": sample(3, seed=0)}, "What draws instances of 'fit' is a Instances"),
+        ({"sample": sample(3, seed=0)}, "The sampler of 'fit' is a Instances"),
         ({"algorithm": pacopt.HeavyBall}, "Call the class: HeavyBall()"),
     ):
         with pytest.raises(FamilyError, match=words.replace("(", r"\(").replace(")", r"\)")):

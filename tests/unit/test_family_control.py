@@ -213,9 +213,9 @@ def test_what_cannot_be_counted_is_refused():
         engine.counting("iterations", 6)
     with pytest.raises(ProblemError, match="Seconds"):
         engine.counting("seconds", None)
-    with pytest.raises(AlgorithmError, match="no quadratic program"):
+    with pytest.raises(AlgorithmError, match="is not a quadratic program"):
         run(pacopt.ADMM([0, 0]), PLAIN.defaults, {"b": np.ones(2)}, 1, pacopt.SharedQuadratic(np.eye(2)))
-    with pytest.raises(AlgorithmError, match="without a gap"):
+    with pytest.raises(AlgorithmError, match="consecutive whole numbers"):
         pacopt.ADMM([0, 2])
-    with pytest.raises(AlgorithmError, match="2 rows have a class, and A has 304"):
+    with pytest.raises(AlgorithmError, match="2 rows have a class, but A has 304"):
         run(pacopt.ADMM([0, 1]), {**UNEVEN, "rho": np.ones(2)}, FLOWN[0], 1)

@@ -74,7 +74,7 @@ def test_fields_that_have_no_such_rows_are_refused(make, says):
 
 
 def test_what_is_no_batch_is_refused():
-    with pytest.raises(AlgorithmError, match="batch of a rule is 0"):
+    with pytest.raises(AlgorithmError, match="batch is 0"):
         batches(0)
     with pytest.raises(AlgorithmError, match="draws no random numbers"):
         Minibatch(batches(2), batch=2, rows=("a", "b"))

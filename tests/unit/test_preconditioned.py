@@ -184,7 +184,7 @@ def test_what_is_no_metric_is_refused(metric):
 
 
 def test_a_metric_for_another_number_of_unknowns_is_refused():
-    with pytest.raises(AlgorithmError, match="4 unknowns, and the metric is for 3"):
+    with pytest.raises(AlgorithmError, match="4 unknowns, but the metric is for 3"):
         losses(pacopt.Preconditioned(pacopt.LBFGS(), np.ones(3)), {})
 
 
@@ -278,7 +278,7 @@ def test_a_trained_metric_is_stored_and_is_an_algorithm_like_any_other(rank):
         ({"dimension": 4.0}, "dimension of Preconditioned is 4.0"),
         ({"dimension": 4, "rank": -1}, "rank of Preconditioned is -1"),
         ({"dimension": 4, "rank": 4}, "below the number of unknowns"),
-        ({"metric": np.ones(4), "rank": 2}, "one that is trained"),
+        ({"metric": np.ones(4), "rank": 2}, "Only a trained metric has a rank"),
         ({"metric": np.ones(4), "dimension": 5}, "the metric is for 4 unknowns"),
     ],
 )
@@ -289,7 +289,7 @@ def test_sizes_that_do_not_fit_are_refused(given, message):
 
 def test_a_dimension_that_is_not_that_of_the_points_is_refused():
     algorithm = pacopt.Preconditioned(pacopt.GradientDescent(), dimension=3)
-    with pytest.raises(AlgorithmError, match=r"4 unknowns, and the metric is for 3.*dimension=4"):
+    with pytest.raises(AlgorithmError, match=r"4 unknowns, but the metric is for 3.*dimension=4"):
         losses(algorithm, one(algorithm))
 
 
@@ -312,5 +312,5 @@ def test_lists_of_numbers_are_arrays_so_that_the_ledger_speaks_of_them():
     start = pacopt.WarmStart(pacopt.HeavyBall(), reads=("b",), weights=[[1.0, 2.0], [3.0, 4.0]])
     assert isinstance(metric.metric, np.ndarray)
     assert isinstance(start.weights, np.ndarray)
-    with pytest.raises(AlgorithmError, match="no array"):
+    with pytest.raises(AlgorithmError, match="not an array"):
         pacopt.Preconditioned(pacopt.HeavyBall(), [[1.0, 2.0], [3.0]])

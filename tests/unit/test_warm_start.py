@@ -114,7 +114,7 @@ def test_fields_that_only_the_minimum_or_the_start_reads_are_refused(name):
     instances = shifted(12)
     size = instances.fields[name][0].size
     warm = pacopt.WarmStart(CG, reads=(name,), weights=np.zeros((3, size + 1)))
-    with pytest.raises(AlgorithmError, match=f"reads the field '{name}', and the loss of Shifted does not.*'y', 'z'"):
+    with pytest.raises(AlgorithmError, match=f"reads the field '{name}', but the loss of Shifted does not.*'y', 'z'"):
         ratios(warm, {}, problem=Shifted(), instances=instances)
     parts = pacopt.split(instances, prior=10, train=1, test=1, seed=0)
     with pytest.raises(AlgorithmError, match="fitted_start reads the field"):

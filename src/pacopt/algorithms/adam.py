@@ -13,7 +13,7 @@ from pacopt.space import Interval
 
 
 class State(NamedTuple):
-    """The point, the running means of the gradient and of its square, and the number of steps made."""
+    """The point, the running means of the gradient and of its square, and the number of steps taken."""
 
     x: Point
     mean: Point
@@ -24,12 +24,12 @@ class State(NamedTuple):
 class Adam(AbstractAlgorithm):
     """x_next = x - step_size m / (sqrt(v) + eps), coordinate by coordinate.
 
-    **Theory** Kingma and Ba (2015, Alg. 1): m and v are running means of the gradient and of its square with weights b1
-    and b2, divided by 1 - b1^k and 1 - b2^k since they start at zero. It does not change if the loss is multiplied by a
-    constant (but for eps), and it does if coordinates are rotated. No step size is recommended by theory for a
-    curvature range; usual values are b1 = 0.9 and b2 = 0.999.
+    **Theory** Kingma and Ba (2015, Alg. 1): m and v are running means of the gradient and of its square, with weights
+    b1 and b2, divided by 1 - b1^k and 1 - b2^k to correct for starting at zero. Apart from eps, the method is invariant
+    to scaling the loss, but not to rotating the coordinates. Theory gives no step size for a curvature range; the usual
+    values are b1 = 0.9 and b2 = 0.999.
 
-    **Gradients** One for each step and none at the start.
+    **Gradients** One per step and none at the start.
     """
 
     eps: float = 1e-8
@@ -41,13 +41,13 @@ class Adam(AbstractAlgorithm):
     }
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
-        """The point, and means that are zero."""
+        """The point, with both means zero."""
         refuse_nonsmooth(self, objective)
         zero = jax.tree.map(jnp.zeros_like, x)
         return State(x, zero, zero, jnp.zeros((), jnp.int32))
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """One gradient, both means, and a step."""
+        """The state one gradient later: both means, then the point."""
         b1, b2, steps = hyper["b1"], hyper["b2"], state.steps + 1
         gradient = objective.gradient(state.x)
         mean = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, state.mean, gradient)

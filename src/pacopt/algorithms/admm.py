@@ -1,4 +1,4 @@
-"""OSQP's operator splitting for quadratic programs, with a rho of its own for each class of constraints."""
+"""OSQP's operator splitting for quadratic programs, with a separate rho for each class of constraints."""
 
 from typing import Any
 
@@ -16,34 +16,34 @@ from pacopt.space import AbstractSpace, Interval
 from pacopt.space import Array as ArraySpace
 from pacopt.support.numbers import is_whole
 
-#: What OSQP takes for rows without bounds, and by what it multiplies rho for equations.
+#: OSQP's rho for rows without bounds, and its factor on rho for equality constraints.
 FREE, EQUAL = 1e-6, 1e3
 #: OSQP's defaults.
 DEFAULTS = {"rho": 0.1, "sigma": 1e-6, "alpha": 1.6}
-#: It converges for relaxations between 0 and 2; training may leave that range, and what lies outside of this one counts
-#: as its nearest end.
+#: ADMM converges for relaxations between 0 and 2. Training may leave that range, so the relaxation is clipped to this
+#: one.
 RELAXED = (0.05, 1.95)
-#: Under these names steps find what they share: rho of each row, and the inverse of P + sigma I + A' diag(rho) A.
+#: The names under which steps find what they share: rho of each row, and the inverse of P + sigma I + A' diag(rho) A.
 RHO, INVERSE = "rho of rows", "inverse"
 
 
 class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
-    """OSQP's iteration for min x'Px/2 + q'x with l <= Ax <= u, and with rho for each class of constraints.
+    """OSQP's iteration for min x'Px/2 + q'x with l <= Ax <= u, with one rho for each class of constraints.
 
     (P + sigma I + A'RA) t = sigma x - q + A'(R z - y), w = alpha At + (1 - alpha) z,
     x_next = alpha t + (1 - alpha) x, z_next = clip(w + y / rho, l, u), y_next = y + rho (w - z_next), R = diag(rho).
 
-    `rows` gives each row of A the number of its class, from 0 on: `ADMM([0] * 304)` has one rho for all of 304 rows, as
-    OSQP has, and `ADMM(range(304))` one for each. As in OSQP it counts 1,000 times for equations, and rows without
-    bounds have 1e-6 whatever is learned. So with rho = 0.1, sigma = 1e-6 and alpha = 1.6 (`defaults`) this is OSQP with
-    `scaling=0` and `adaptive_rho=0`. Equations are those that the problem names.
+    `rows` gives the class of each row of A, counting from 0: `ADMM([0] * 304)` has one rho for all 304 rows, like OSQP,
+    and `ADMM(range(304))` has one for each. As in OSQP, rho is multiplied by 1,000 for equality constraints, and is
+    1e-6 for rows without bounds, whatever is learned. So with rho = 0.1, sigma = 1e-6 and alpha = 1.6 (`defaults`) this
+    is OSQP with `scaling=0` and `adaptive_rho=0`. The problem says which rows are equality constraints.
 
     **Theory** Stellato, Banjac, Goulart, Bemporad and Boyd (2020): for positive rho and sigma and alpha in (0, 2) it
-    converges to a solution if there is one. How fast depends on rho, and no formula gives the best one. An alpha
-    outside of [0.05, 1.95] counts as the nearer end.
+    converges to a solution if there is one. How fast depends on rho, and no formula gives the best value. Alpha is
+    clipped to [0.05, 1.95].
 
-    **Gradients** None. A step is a product with a matrix that was inverted before the first one, once for a
-    candidate, and one product with each of A and A'. It is for problems that are an `AbstractQuadraticProgram`.
+    **Gradients** None. A step takes one product with a matrix inverted once per candidate, before the first step, and
+    one product each with A and A'. The problem must be an `AbstractQuadraticProgram`.
     """
 
     labels: tuple[int, ...] = eqx.field(static=True)
@@ -53,9 +53,9 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
         if set(self.labels) != set(range(max(self.labels, default=0) + 1)):
             raise AlgorithmError(
                 f"The classes of the rows are {sorted(set(self.labels))}.",
-                "They are whole numbers from 0 on, without a gap, one for each row of A.",
-                "Each class has a rho.",
-                "Use ADMM([0] * m) for one rho, or ADMM(range(m)) for one of each row.",
+                "They must be consecutive whole numbers starting from 0, one for each row of A.",
+                "Each class has its own rho.",
+                "Use ADMM([0] * m) for one rho, or ADMM(range(m)) for one per row.",
             )
 
     @property
@@ -71,22 +71,22 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """What OSQP takes: the same rho for all classes."""
+        """OSQP's defaults, with the same rho for all classes."""
         classes = max(self.labels) + 1
         return {**DEFAULTS, "rho": np.full(classes, DEFAULTS["rho"])} if classes > 1 else dict(DEFAULTS)
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """OSQP's defaults, and for other seeds than 0 a rho nearby."""
+        """OSQP's defaults, with rho times 1, sqrt(10) or 10, depending on the seed."""
         return {**self.defaults, "rho": self.defaults["rho"] * 10 ** (0.5 * (seed % 3))}
 
     def prepared(self, hyper: Hyper, objective: Objective) -> dict[str, Any]:
-        """With rho of each row, and the inverse of the matrix of all steps."""
+        """The hyperparameters, plus rho of each row and the inverse matrix that all steps use."""
         problem = _program(objective)
         P, A = (jnp.asarray(each) for each in problem.matrices())
         if len(self.labels) != A.shape[0]:
             raise AlgorithmError(
-                f"{len(self.labels)} rows have a class, and A has {A.shape[0]}.",
-                "Each row of A has one.",
+                f"{len(self.labels)} rows have a class, but A has {A.shape[0]}.",
+                "Each row of A needs a class.",
                 "",
                 f"Use ADMM([0] * {A.shape[0]}), for example.",
             )
@@ -96,11 +96,11 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
         return {**hyper, RHO: rho, INVERSE: _inverse(matrix)}
 
     def init(self, x: Pair, hyper: Hyper, objective: Objective) -> Pair:
-        """The start."""
+        """The start itself."""
         return x
 
     def step(self, state: Pair, hyper: Hyper, objective: Objective) -> Pair:
-        """One iteration."""
+        """The point after one iteration."""
         shared = hyper if INVERSE in hyper else self.prepared(hyper, objective)
         problem, rho = _program(objective), shared[RHO]
         alpha, sigma = jnp.clip(hyper["alpha"], *RELAXED), hyper["sigma"]
@@ -118,20 +118,20 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
 def _program(objective: Objective) -> AbstractQuadraticProgram:
     if not isinstance(objective.problem, AbstractQuadraticProgram):
         raise AlgorithmError(
-            f"{type(objective.problem).__name__} is no quadratic program.",
+            f"{type(objective.problem).__name__} is not a quadratic program.",
             "ADMM needs P, q, A, l and u.",
             "",
-            "Use pacopt.problems.QuadraticProgram, or derive yours from AbstractQuadraticProgram.",
+            "Use pacopt.problems.QuadraticProgram, or derive your own from AbstractQuadraticProgram.",
         )
     return objective.problem
 
 
 @jax.custom_jvp
 def _inverse(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The inverse of a positive definite matrix by Gauss-Jordan elimination, which needs no pivots there.
+    """The inverse of a positive definite matrix by Gauss-Jordan elimination, which needs no pivoting here.
 
-    Its derivative is two products. LAPACK is not called: its kernels in XLA wait for threads, and two tables that are
-    made side by side can wait for each other for ever.
+    Its derivative takes two products. LAPACK is avoided: its kernels in XLA wait for threads, and two tables computed
+    side by side can deadlock.
     """
 
     def eliminated(k: Any, left: Float[Array, "n n"]) -> Float[Array, "n n"]:

@@ -9,12 +9,13 @@ from pacopt.algorithms.base import AbstractAlgorithm, Hyper
 from pacopt.algorithms.vectors import along, chosen, difference, dot, first_length, ratio, refuse_nonsmooth
 from pacopt.problems.base import Objective, Point
 
-#: A trial is compared with the highest of so many losses, and must be lower by this part of what its slope promises.
+#: A trial is compared with the highest of this many losses, and must fall below it by this fraction of what the slope
+#: promises.
 LOOK_BACK, DECREASE = 10, 1e-4
 
 
 class State(NamedTuple):
-    """The point, its loss and gradient, the step to be tried, whose turn it is, last losses, the lowest point."""
+    """The point, its loss and gradient, the step to try, which formula is next, recent losses, the best point."""
 
     x: Point
     value: Float[Array, ""]
@@ -27,33 +28,32 @@ class State(NamedTuple):
 
 
 class BarzilaiBorwein(AbstractAlgorithm):
-    """x_next = x - t gradient(x), t in turn s'y / y'y and s's / s'y: s the last move, y the change of the gradient.
+    """x_next = x - t gradient(x), t alternating s'y / y'y and s's / s'y: s the last move, y the gradient's change.
 
-    **Theory** Barzilai and Borwein (1988): t I is the multiple of the identity that comes nearest to the inverse
-    Hessian along s, or its inverse to the Hessian. On strictly convex quadratics each of both converges R-linearly,
-    though not monotonically (Raydan 1993, Dai and Liao 2002); taking them in turn is from Dai and Fletcher (2005), and
-    on the paper's quadratics it ends lower than either. On other losses the method is made to converge by the search of
-    Grippo, Lampariello and Lucidi (Raydan 1997): a trial must lie below the highest of the last 10 losses, and is
-    shortened by quadratic interpolation if it does not.
+    **Theory** Barzilai and Borwein (1988): t I is the multiple of the identity closest to the inverse Hessian along s
+    (the first formula), or its inverse is the one closest to the Hessian (the second). On strictly convex quadratics
+    either formula converges R-linearly, though not monotonically (Raydan 1993, Dai and Liao 2002). Alternating them is
+    due to Dai and Fletcher (2005), and on the paper's quadratics it ends lower than either alone. On other losses the
+    search of Grippo, Lampariello and Lucidi makes the method converge (Raydan 1997): a trial must lie below the highest
+    of the last 10 losses, or else it is shortened by quadratic interpolation.
 
-    **Gradients** One for each step and one at the start; a trial that is not accepted is a step too. `read` gives the
-    lowest point that was evaluated, since the last one may lie far above it.
+    **Gradients** One per step and one at the start; a rejected trial is a step too. `read` gives the lowest point
+    evaluated, since the last one may lie far above it.
 
-    **In code** The first t is loss / |gradient|^2. Where the curvature s'y is not positive, t is ten times the last
-    one.
+    **In code** The first t is loss / |gradient|^2. Where the curvature s'y is not positive, t is ten times the last t.
     """
 
     hyperparameters: ClassVar = {}
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
-        """The start, evaluated."""
+        """The start, with its loss and gradient."""
         refuse_nonsmooth(self, objective)
         value, gradient = objective.value_and_gradient(x)
         step_size = first_length(value, dot(gradient, gradient))
         return State(x, value, gradient, step_size, jnp.zeros((), bool), jnp.full(LOOK_BACK, value), x, value)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """One trial."""
+        """The state after one trial."""
         t, slope = state.step_size, dot(state.gradient, state.gradient)
         x = along(state.x, -t, state.gradient)
         value, gradient = objective.value_and_gradient(x)
@@ -80,5 +80,5 @@ class BarzilaiBorwein(AbstractAlgorithm):
         )
 
     def read(self, state: State) -> Point:
-        """The lowest point that was evaluated."""
+        """The lowest point evaluated so far."""
         return state.best

@@ -1,4 +1,4 @@
-"""An algorithm is a state, how it starts, how it moves, and where in it the current point is."""
+"""An algorithm: how its state starts, how it moves, and how to read the current point from it."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -12,17 +12,17 @@ from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
 from pacopt.space import AbstractSpace, Tree
 
-#: Named hyperparameters, as the spaces of the algorithm say: numbers, plain values of a choice, arrays, pytrees.
+#: Named hyperparameters, as declared by the algorithm's spaces: numbers, plain values of a choice, arrays, pytrees.
 Hyper = Mapping[str, Any]
-#: Whatever an algorithm carries from step to step; its structure and shapes stay the same.
+#: Whatever an algorithm carries from step to step; its structure and shapes never change.
 State = Any
 
 
 class AbstractAlgorithm(eqx.Module):
     """An iterative method with named hyperparameters.
 
-    `hyperparameters` belong to the object: a class attribute, a field or a property, so that a number of steps or the
-    size of a network given at construction can decide what they are. There may be none.
+    `hyperparameters` belong to the object, as a class attribute, a field or a property, so they can depend on a number
+    of steps or a network size given at construction. There may be none.
 
     >>> from pacopt import Interval
     >>> class SignDescent(AbstractAlgorithm):
@@ -63,8 +63,8 @@ class AbstractAlgorithm(eqx.Module):
 class AbstractStochasticAlgorithm(AbstractAlgorithm):
     """An algorithm that draws random numbers: `init` and `step` each get a fresh key.
 
-    Keys come from the engine, which derives them from a root seed and the content of the instance. Never put seeds into
-    the data: runs of one instance are not independent instances.
+    The engine derives keys from a root seed and the content of the instance. Never put seeds into the data: several
+    runs on one instance are not independent instances.
 
     >>> from pacopt import Interval
     >>> class Perturbed(AbstractStochasticAlgorithm):
@@ -91,7 +91,7 @@ class AbstractStochasticAlgorithm(AbstractAlgorithm):
 
 
 class AbstractStandardHyper(eqx.Module):
-    """For algorithms with textbook hyperparameters, which worst-case theory derives from the curvature alone."""
+    """For algorithms with textbook hyperparameters, which worst-case theory derives from curvature alone."""
 
     @abstractmethod
     def standard(self, mu: float, L: float) -> dict[str, float]:
@@ -104,7 +104,7 @@ class AbstractStandardHyper(eqx.Module):
 
 
 class AbstractInitialHyper(eqx.Module):
-    """For algorithms with many hyperparameters that know a sensible start for training them."""
+    """For algorithms with many hyperparameters that know where training should start."""
 
     @abstractmethod
     def initial(self, seed: int) -> dict[str, Any]:
@@ -112,25 +112,25 @@ class AbstractInitialHyper(eqx.Module):
 
 
 class AbstractPrepared(eqx.Module):
-    """For algorithms whose steps share something costly, such as a factorization, which is made once for all of them.
+    """For algorithms whose steps share something costly, such as a factorization, that is computed once for all steps.
 
-    In a table it is made once for all instances that are run side by side, if it does not depend on the instance.
+    If it does not depend on the instance, a table computes it once for all instances that run side by side.
     """
 
     @abstractmethod
     def prepared(self, hyper: Hyper, objective: Objective) -> Hyper:
-        """The hyperparameters as `init` and `step` see them, plus what all steps share, under a separate name."""
+        """The hyperparameters as `init` and `step` see them, plus whatever all steps share, under a separate name."""
 
 
 class AbstractDecisions(eqx.Module):
-    """For algorithms that make a decision in each step, so that a report can show what they decide."""
+    """For algorithms that decide something at each step, so that a report can show their decisions."""
 
     @abstractmethod
     def decisions(self, state: State) -> Mapping[str, Any]:
-        """Numbers that the last step decided, by name, read from the state after it; NaN for none."""
+        """The numbers the last step decided, by name, read from the state after it; NaN where it decided none."""
 
     def textbook(self, state: State, mu: float, L: float) -> Mapping[str, Any]:
-        """What the textbook would have used instead, if all curvatures lie between mu and L."""
+        """What the textbook would have used instead if all curvatures lie between mu and L."""
         return {}
 
 
@@ -140,7 +140,7 @@ def prepared(algorithm: AbstractAlgorithm, hyper: Hyper, objective: Objective) -
 
 
 def initial_of(algorithm: AbstractAlgorithm, seed: int) -> dict[str, Any]:
-    """Where an algorithm says that training starts, else the middle of each of its spaces."""
+    """Where training starts: where the algorithm says, or else the middle of each of its spaces."""
     if isinstance(algorithm, AbstractInitialHyper):
         return algorithm.initial(seed)
     return {name: _middle(space) for name, space in algorithm.hyperparameters.items()}
@@ -155,13 +155,13 @@ def _middle(space: AbstractSpace | Tree) -> Any:
 
 
 def checked_curvature(curvature: Any) -> tuple[float, float]:
-    """(mu, L) as given by a user."""
+    """(mu, L) as the user gave them."""
     try:
         mu, L = (float(value) for value in curvature)
     except (TypeError, ValueError) as error:
         raise AlgorithmError(
             f"curvature is {curvature!r}.",
-            "It is a pair of numbers, (mu, L).",
+            "It must be a pair of numbers, (mu, L).",
             "",
             "Leave it out to have it estimated.",
         ) from error
@@ -170,11 +170,11 @@ def checked_curvature(curvature: Any) -> tuple[float, float]:
 
 
 def check_curvature(mu: float, L: float) -> None:
-    """Refuse a curvature range for which the textbook formulas mean nothing."""
+    """Refuse a curvature range for which the textbook formulas are meaningless."""
     if not 0 <= mu <= L < float("inf") or L == 0:
         raise AlgorithmError(
             f"The curvature range is mu = {mu}, L = {L}.",
-            "0 <= mu <= L is needed, with L positive and finite.",
-            "The standard hyperparameters are derived for losses with curvature between mu and L.",
-            "mu is the smallest and L the largest eigenvalue of the Hessian over all instances.",
+            "It must satisfy 0 <= mu <= L, with L positive and finite.",
+            "The textbook hyperparameters are derived for losses with curvature between mu and L.",
+            "Let mu be the smallest and L the largest eigenvalue of the Hessian over all instances.",
         )

@@ -1,4 +1,4 @@
-"""Conjugate gradients without a line search: steps whose length a small network guesses, and the next step corrects."""
+"""Conjugate gradients without a line search: a small network guesses each step, and the next one corrects it."""
 
 from math import log
 from typing import Any, NamedTuple
@@ -27,24 +27,24 @@ from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
 from pacopt.space import Interval, Tree
 
-#: How many scalars the network sees, and how many it gives.
+#: The number of scalars the network sees, and the number it returns.
 INPUTS, OUTPUTS = 9, 2
-#: Curvature along a direction is not believed if the cosine of the direction and its image is smaller.
+#: The curvature along a direction is ignored if the cosine between the direction and its image is smaller than this.
 FLAT = 1e-8
-#: A step is at least this part of the correction: after a smaller one, rounding would hide the curvature along it.
+#: A step is at least this fraction of the correction: rounding would hide the curvature along a smaller one.
 LEAST = 0.3
-#: Exponents stay within these bounds, so that nothing overflows.
+#: Exponents are clipped to this range so that nothing overflows.
 FAR = 9.0
-#: The mean of this many curvatures, in logarithms, is the guess that the network starts from.
+#: The network's guess starts from the geometric mean of this many curvatures.
 RECENT = 3
-#: Where training starts: the first step is where a quadratic with minimum 0 has its minimum, or beyond.
+#: Where training starts: a first step that reaches or passes the minimum of a quadratic whose minimum is 0.
 FIRST = log(2.0)
 #: What its decisions are called.
 BOLDNESS, CORRECTION = "step size times curvature", "correction over step"
 
 
 class Directions(NamedTuple):
-    """Conjugate directions p, the newest last, their images q = H p, and 1 / p'q; empty rows weigh nothing."""
+    """Conjugate directions p, newest last, their images q = H p, and 1 / p'q; empty rows have weight zero."""
 
     p: Float[Array, "memory n"]
     q: Float[Array, "memory n"]
@@ -56,15 +56,15 @@ class Memory(NamedTuple):
 
     x: Point
     directions: Directions
-    #: The last step: gradient, its image of the correction, direction, and how far it went along it.
+    #: The last step: the gradient, the image of the correction, the direction, and how far the step went along it.
     gradient: Float[Array, " n"]
     corrected: Float[Array, " n"]
     d: Float[Array, " n"]
     step: Float[Array, ""]
-    #: The last curvatures p'q / p'p, the newest last, and the largest of all; 0 where there is none.
+    #: The last curvatures p'q / p'p, newest last, and the largest seen; 0 where there is none.
     curvatures: Float[Array, " recent"]
     top: Float[Array, ""]
-    #: The curvature that was guessed, and the lengths of the gradient after the correction and of the correction.
+    #: The guessed curvature, and the lengths of the corrected gradient and of the correction.
     guess: Float[Array, ""]
     remaining: Float[Array, ""]
     correction: Float[Array, ""]
@@ -73,35 +73,35 @@ class Memory(NamedTuple):
 
 
 class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
-    """Conjugate gradients with one gradient a step, at the point itself: x_next = x + correction - step * d.
+    """Conjugate gradients with one gradient per step, at the point itself: x_next = x + correction - step * d.
 
     **Theory** Along a conjugate direction d, conjugate gradients (Hestenes and Stiefel 1952) go -d'g / d'Hd. For d'Hd
-    they need a gradient at another point, and take the next one from the recursion, which holds for quadratics alone.
-    Here the step is made with a guess of the curvature d'Hd / d'd. The next gradient tells what it was: the change of
-    the gradient is H times the move, for a quadratic exactly. So the next move begins with a correction: for each
-    direction p that is remembered, with q = Hp, from the oldest to the newest, p'r / p'q is taken off along p, and r,
-    which is the gradient at first, becomes that at the corrected point. Then d is r made conjugate to all p. However
-    wrong the guesses are, x after the correction is where conjugate gradients would be, on a quadratic and but for
-    rounding and for what is forgotten; only the last step of a run has to live with its guess. Subspace optimisation
+    they need a gradient at another point, and they get the next gradient from a recursion that holds only for
+    quadratics. Here the step is taken with a guess of the curvature d'Hd / d'd. The next gradient reveals the true
+    value: the change of the gradient is H times the move, exactly so for a quadratic. So the next move begins with a
+    correction: for each remembered direction p, with q = Hp, from oldest to newest, p'r / p'q is taken off along p, and
+    r, which starts as the gradient, becomes the gradient at the corrected point. Then d is r made conjugate to all p.
+    On a quadratic, apart from rounding and forgotten directions, x after the correction is where conjugate gradients
+    would be, however wrong the guesses were; only the last step of a run is left uncorrected. Subspace optimisation
     (Narkiss and Zibulevsky 2005) and L-BFGS (Liu and Nocedal 1989) remember directions for the same reason.
 
-    The `memory` holds so many directions. Two suffice in exact arithmetic; more of them keep directions conjugate in
-    spite of rounding, and pay where few eigenvalues stand apart.
+    `memory` is the number of directions remembered. Two suffice in exact arithmetic; more keep the directions conjugate
+    despite rounding, and pay off where a few eigenvalues stand apart.
 
     **What the network decides** The logarithm of step * curvature, where the curvature is the geometric mean of the
-    last three, and by how much the correction is longer or shorter. Untrained both are 0. It sees scalars that do not
-    change if coordinates are rotated, if the loss or x is multiplied by a number, or if coordinates are added that do
-    not matter: with the last direction p, its image q and the largest curvature met, `top`, logarithms of p'q / p'p
-    over `top` and over that of the direction before, of q'q / p'q over p'q / p'p, of p'q / p'p over what was guessed,
-    of the length of r over the last one and of d over r; the cosine of r and p; k / K and cos(pi k / K). Two
-    layers of `width` tanh units; a free number for each iteration is added to each output (`schedule`).
+    last three, and how much to lengthen or shorten the correction. Untrained, both are 0. The scalars it sees do not
+    change if the coordinates are rotated, if the loss or x is scaled, or if irrelevant coordinates are added. With p
+    the last direction, q its image and `top` the largest curvature seen, they are the logarithms of p'q / p'p over
+    `top` and over that of the previous direction, of q'q / p'q over p'q / p'p, of p'q / p'p over its guess, and of the
+    lengths of r over the last r and of d over r; the cosine between r and p; k / K and cos(pi k / K). The network
+    has two layers of `width` tanh units; a free number per iteration is added to each output (`schedule`).
 
-    **Needs** A quadratic, or nearly one: where the Hessian changes along the way corrections are wrong, and runs may
-    diverge. Take `QuasiNewtonRule` there.
+    **Needs** A quadratic, or nearly one: where the Hessian changes along the way, the corrections are wrong and runs
+    may diverge. Use `QuasiNewtonRule` there.
 
-    **Gradients** One a step. Before the first one no curvature is known: the step is e^first * loss(start) / |g|^2, for
-    which the loss at the start is evaluated, once in a run. A run longer than `steps` goes on with the last numbers of
-    the schedule.
+    **Gradients** One per step. Before the first step no curvature is known, so that step is e^first * loss(start) /
+    |g|^2; for it, the loss at the start is evaluated once per run. Runs longer than `steps` keep using the last numbers
+    of the schedule.
 
     >>> from pacopt import ConjugateGradients, VaryingCurvature, tabulate
     >>> law = VaryingCurvature.draw(seed=0)
@@ -119,7 +119,7 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """The first step, the network (a row of offsets below each matrix), and two numbers for each iteration."""
+        """The first step, the network (a row of offsets below each matrix), and two numbers per iteration."""
         return {
             "first": Interval(-5.0, 5.0),
             "network": Tree(network_shapes(INPUTS, self.width, OUTPUTS)),
@@ -127,7 +127,7 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         }
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """Conjugate gradients with plain guesses: the network is random, and its last layer zero."""
+        """Conjugate gradients with plain guesses: a random network whose last layer is zero."""
         return {
             "first": np.asarray(FIRST),
             "network": random_network(INPUTS, self.width, OUTPUTS, seed),
@@ -135,7 +135,7 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         }
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> Memory:
-        """Nothing is known but the size of the loss at the start."""
+        """The start, where only the size of the loss is known."""
         refuse_nonsmooth(self, objective)
         zero = jnp.zeros_like(ravel_pytree(x)[0])
         rows, none = jnp.zeros((self.memory, zero.size), zero.dtype), jnp.zeros((), zero.dtype)
@@ -145,7 +145,7 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         return Memory(x, directions, zero, zero, zero, none, recent, none, none, none, none, start, jnp.asarray(0))
 
     def step(self, state: Memory, hyper: Hyper, objective: Objective) -> Memory:
-        """One gradient, what it tells of the last step, a correction, a guess, a step."""
+        """The state one gradient later: learn from the last step, correct it, guess the curvature, step."""
         g, _ = ravel_pytree(objective.gradient(state.x))
         q = (state.corrected - (g - state.gradient)) * safe_ratio(jnp.ones_like(state.step), state.step)
         directions, curvatures = _learned(state, q)
@@ -186,7 +186,7 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         return state.x
 
     def decisions(self, state: Memory) -> dict[str, Float[Array, ""]]:
-        """Step size times the largest curvature met, and the length of the correction over that of the step."""
+        """The step size times the largest curvature seen, and the length of the correction over that of the step."""
         found = {
             BOLDNESS: state.step * state.top,
             CORRECTION: safe_ratio(state.correction, state.step * length(state.d)),
@@ -194,7 +194,7 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         return {name: jnp.where(state.top > 0, value, jnp.nan) for name, value in found.items()}
 
     def textbook(self, state: Memory, mu: float, L: float) -> dict[str, Float[Array, ""]]:
-        """Polyak's constant step for quadratics, times the curvature met on this instance; it corrects nothing."""
+        """Polyak's constant step for quadratics, times the curvature seen on this instance; there is no correction."""
         step = HeavyBall().standard(mu, L)["step_size"]
         return {BOLDNESS: jnp.where(state.top > 0, step * state.top, jnp.nan)}
 
@@ -221,12 +221,12 @@ class ConjugateRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
 
 
 def _learned(state: Memory, q: Float[Array, " n"]) -> tuple[Directions, Float[Array, " recent"]]:
-    """The last direction in place of the oldest, with its curvature, if that is positive and a number."""
+    """Directions and curvatures, the last direction replacing the oldest if its curvature is positive and finite."""
     of_d, of_q = length(state.d), length(q)
     cos = cosine(state.d, q, of_d, of_q)
     curvature = cos * safe_ratio(of_q, of_d)
     usable = (state.taken > 0) & (state.step > 0) & (cos > FLAT) & jnp.isfinite(curvature)
-    # Directions are stored with length one, so that no product of them overflows.
+    # Directions are stored with unit length so that their products cannot overflow.
     unit = safe_ratio(jnp.ones_like(of_d), of_d)
     rows = (state.d * unit, q * unit, safe_ratio(jnp.ones_like(curvature), curvature))
     pushed = Directions(
@@ -238,7 +238,7 @@ def _learned(state: Memory, q: Float[Array, " n"]) -> tuple[Directions, Float[Ar
 
 
 def _corrected(directions: Directions, g: Float[Array, " n"]) -> tuple[Array, Array, Array]:
-    """The gradient where the model is smallest over all directions, the way there, and its image."""
+    """The gradient at the minimum of the model over all directions, the move there, and its image."""
 
     def off(carried: tuple[Array, Array], row: Directions) -> tuple[tuple[Array, Array], None]:
         (r, way), (p, q, weight) = carried, row
@@ -250,7 +250,7 @@ def _corrected(directions: Directions, g: Float[Array, " n"]) -> tuple[Array, Ar
 
 
 def _conjugate(directions: Directions, r: Float[Array, " n"]) -> Float[Array, " n"]:
-    """The gradient, made conjugate to all directions (Gram and Schmidt, modified)."""
+    """The gradient, made conjugate to all directions (modified Gram-Schmidt)."""
 
     def off(d: Array, row: Directions) -> tuple[Array, None]:
         p, q, weight = row
@@ -260,7 +260,7 @@ def _conjugate(directions: Directions, r: Float[Array, " n"]) -> Float[Array, " 
 
 
 def _mean(curvatures: Float[Array, " recent"]) -> Float[Array, ""]:
-    """The geometric mean of those that are known."""
+    """The geometric mean of the known curvatures."""
     known = curvatures > 0
     logs = jnp.where(known, jnp.log(jnp.where(known, curvatures, 1.0)), 0.0)
     return jnp.exp(jnp.sum(logs) / jnp.maximum(known.sum(), 1))

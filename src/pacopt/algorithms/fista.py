@@ -13,7 +13,7 @@ from pacopt.space import Interval
 
 
 class State(NamedTuple):
-    """The point, the point ahead of it at which the gradient is taken, and the weight t of the acceleration."""
+    """The point, the point ahead where the gradient is taken, and the weight t of the acceleration."""
 
     x: Point
     ahead: Point
@@ -25,10 +25,10 @@ class FISTA(AbstractAlgorithm, AbstractStandardHyper):
 
     **Theory** Beck and Teboulle (2009, Thm 4.4): with t_next = (1 + sqrt(1 + 4 t^2)) / 2 and step_size = 1 / L the loss
     is at most 2 L |x0 - x*|^2 / (k + 1)^2 above its minimum after k steps. O'Donoghue and Candès (2015, sec. 3.2): the
-    momentum is dropped, t = 1, where it points uphill, (y - x_next)'(x_next - x) > 0; on strongly convex losses that
+    momentum is reset (t = 1) where it points uphill, (y - x_next)'(x_next - x) > 0; on strongly convex losses this
     recovers the linear rate without knowing mu. The restart is a heuristic: the bound above is proved without it.
 
-    **Gradients** One for each step and none at the start. For a problem without a proximal map, prox is the identity.
+    **Gradients** One per step and none at the start. For a problem without a proximal map, prox is the identity.
     """
 
     hyperparameters: ClassVar = {"step_size": Interval(1e-8, 1e2, log=True)}
@@ -38,7 +38,7 @@ class FISTA(AbstractAlgorithm, AbstractStandardHyper):
         return State(x, x, jnp.ones((), jnp.result_type(*jax.tree.leaves(x))))
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """A proximal gradient step from the point ahead, then extrapolate, or come to rest."""
+        """The state after a proximal gradient step from the point ahead: extrapolated, or at rest again."""
         step_size = hyper["step_size"]
         moved = along(state.ahead, -step_size, objective.gradient(state.ahead))
         x = objective.prox(moved, step_size) if isinstance(objective.problem, AbstractProximable) else moved
@@ -53,6 +53,6 @@ class FISTA(AbstractAlgorithm, AbstractStandardHyper):
         return state.x
 
     def standard(self, mu: float, L: float) -> dict[str, float]:
-        """1 / L (Beck and Teboulle 2009); the restart stands in for mu."""
+        """1 / L (Beck and Teboulle 2009); the restart makes mu unnecessary."""
         check_curvature(mu, L)
         return {"step_size": 1.0 / L}

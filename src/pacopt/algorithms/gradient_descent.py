@@ -21,7 +21,7 @@ class GradientDescent(AbstractAlgorithm, AbstractStandardHyper):
         return x
 
     def step(self, state: Point, hyper: Hyper, objective: Objective) -> Point:
-        """One gradient step."""
+        """The point after one gradient step."""
         return jax.tree.map(lambda x, g: x - hyper["step_size"] * g, state, objective.gradient(state))
 
     def read(self, state: Point) -> Point:

@@ -24,7 +24,7 @@ class HeavyBall(AbstractAlgorithm, AbstractStandardHyper):
         return x, x
 
     def step(self, state: tuple[Point, Point], hyper: Hyper, objective: Objective) -> tuple[Point, Point]:
-        """One gradient step plus a part of the last move."""
+        """The points after one gradient step plus momentum times the last move."""
         x, previous = state
 
         def move(x: jax.Array, g: jax.Array, previous: jax.Array) -> jax.Array:

@@ -15,12 +15,12 @@ from pacopt.errors import AlgorithmError
 from pacopt.problems.base import Objective, Point
 from pacopt.support.numbers import is_whole
 
-#: The constants of the strong Wolfe conditions, those of L-BFGS-B.
+#: The constants of the strong Wolfe conditions, as in L-BFGS-B.
 DECREASE, CURVATURE = 1e-3, 0.9
 
 
 class Memory(NamedTuple):
-    """The last moves and changes of the gradient, and the first guess of H."""
+    """The last moves and gradient changes, and the scale of the initial H."""
 
     pairs: Pairs
     scale: Float[Array, ""]
@@ -31,7 +31,7 @@ class Memory(NamedTuple):
 
 
 class State(NamedTuple):
-    """The line that is searched, what is remembered, and the lowest point seen, as a point."""
+    """The line being searched, the memory, and the lowest point seen, in the problem's structure."""
 
     line: Line
     memory: Memory
@@ -39,21 +39,20 @@ class State(NamedTuple):
 
 
 class LBFGS(AbstractAlgorithm):
-    """x_next = x - t H gradient(x), H from the last `memory` moves; a step is one trial t, one loss with its gradient.
+    """x_next = x - t H gradient(x), H built from the last `memory` moves; a step is one trial t: one loss and gradient.
 
     **Theory** Nocedal (1980), Liu and Nocedal (1989): H is the BFGS matrix of the last pairs (s, y) of a move and the
-    change of the gradient, started from (s'y / y'y) I, and applied by the two-loop recursion; with steps that satisfy
-    Wolfe's conditions it converges R-linearly on strongly convex losses (their Thm 6.1). With exact line searches on a
-    quadratic it makes the steps of conjugate gradients.
+    change in gradient, started from (s'y / y'y) I and applied by the two-loop recursion. With steps that satisfy the
+    Wolfe conditions it converges R-linearly on strongly convex losses (their Thm 6.1). With exact line searches on a
+    quadratic it takes the same steps as conjugate gradients.
 
-    **Gradients** One for each step and one at the start. The line search carries its state across steps: a step tries
-    one point, which may be accepted or not. `read` gives the lowest point that was evaluated.
+    **Gradients** One per step and one at the start. The line search carries its state across steps: each step tries one
+    point, which is accepted or rejected. `read` gives the lowest point evaluated.
 
-    **Departs from SciPy's L-BFGS-B**, whose line search and constants it has: the first trial is loss / |gradient|^2
-    where SciPy's is 1 / |gradient|, so that nothing depends on the units of x or of the loss; after a search that was
-    given up it starts again from the lowest point. In units in which both first trials are the same, both methods
-    evaluate the same points (a test says so). It is written by hand since a step of optax's L-BFGS takes as many
-    gradients as its line search wants.
+    **Departs from SciPy's L-BFGS-B**, whose line search and constants it shares: the first trial is loss / |gradient|^2
+    instead of 1 / |gradient|, so that nothing depends on the units of x or of the loss, and after an abandoned search
+    it restarts from the lowest point. In units where the first trials agree, both methods evaluate the same points (a
+    test checks this). We do not use optax's L-BFGS because its line search takes any number of gradients per step.
 
     There is nothing to learn, but the gain over it can be certified: `Baseline(algorithm=LBFGS())`.
     """
@@ -63,17 +62,17 @@ class LBFGS(AbstractAlgorithm):
     hyperparameters: ClassVar = {}
 
     def __check_init__(self) -> None:
-        """Refuse a memory without room for a pair."""
+        """Refuse a memory that cannot hold a pair."""
         if not is_whole(self.memory, 1):
             raise AlgorithmError(
                 f"memory is {self.memory!r}.",
-                "It is a whole number of pairs, at least 1.",
-                "Without a pair the method is steepest descent.",
+                "It must be a whole number of pairs, at least 1.",
+                "Without pairs the method is just steepest descent.",
                 "Pass LBFGS(memory=10), for example.",
             )
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
-        """The start, evaluated, and an empty memory."""
+        """The start, with its loss and gradient, and an empty memory."""
         refuse_nonsmooth(self, objective)
         place = place_at(ravel_pytree(x)[0], x, objective)
         scale = first_length(place.value, jnp.sum(place.gradient**2))
@@ -81,7 +80,7 @@ class LBFGS(AbstractAlgorithm):
         return State(line, Memory(no_pairs(place.x, self.memory), scale), x)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """One trial; if it is accepted, the memory is renewed and the next line begins."""
+        """The state after one trial; if it is accepted, the memory is updated and the next line begins."""
         line, origin, accepted, failed = tried(
             state.line, state.best, objective, decrease=DECREASE, curvature=CURVATURE
         )
@@ -95,12 +94,12 @@ class LBFGS(AbstractAlgorithm):
         return State(chosen(accepted | failed, following, line), memory, as_point(line.best.x))
 
     def read(self, state: State) -> Point:
-        """The lowest point that was evaluated."""
+        """The lowest point evaluated so far."""
         return state.best
 
 
 def _remembered(memory: Memory, move: Array, change: Array) -> Memory:
-    """The memory with a new pair, unless the curvature along the move is not positive."""
+    """The memory with the new pair, if the curvature along the move is positive."""
     product, square = jnp.sum(move * change), jnp.sum(change**2)
     length = jnp.sum(move**2)
     weight, scale = ratio(1, product), ratio(product, square)

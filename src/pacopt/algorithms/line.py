@@ -1,4 +1,4 @@
-"""A descent along lines: where it stands, the line it searches, and the lowest point that it has seen."""
+"""Descent along lines: the current place, the line being searched, and the lowest place seen."""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ Vector = Float[Array, " n"]
 
 
 class Place(NamedTuple):
-    """A point as a vector, with its loss and gradient: what one evaluation gives."""
+    """A point as a vector, with its loss and gradient: the result of one evaluation."""
 
     x: Vector
     value: Float[Array, ""]
@@ -22,7 +22,7 @@ class Place(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line from a place, the search along it, and the lowest place of all."""
+    """A line from a place, the search along it, and the lowest place seen."""
 
     origin: Place
     direction: Vector
@@ -31,9 +31,9 @@ class Line(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """A line after one more trial: the place of the trial, and whether it was accepted or the search given up.
+    """A line after one more trial, and whether the trial was accepted or the search abandoned.
 
-    `origin` is where the next line starts if one of both holds: at the trial, or at the lowest place of all.
+    `origin` is where the next line starts: at the trial if it was accepted, or else at the lowest place seen.
     """
 
     line: Line
@@ -43,7 +43,7 @@ class Tried(NamedTuple):
 
 
 def place_at(x: Vector, like: Point, objective: Objective) -> Place:
-    """The one evaluation of a step; `like` has the structure of points."""
+    """The place at x, by a step's one evaluation; `like` has the structure of points."""
     _, as_point = ravel_pytree(like)
     value, gradient = objective.value_and_gradient(as_point(x))
     flat, _ = ravel_pytree(gradient)
@@ -51,7 +51,7 @@ def place_at(x: Vector, like: Point, objective: Objective) -> Place:
 
 
 def line_from(origin: Place, direction: Vector, trial: Any, best: Place) -> Line:
-    """A new line. Along a direction that does not descend there is nothing to search: minus the gradient is taken."""
+    """A new line, along the negative gradient if the given direction does not descend."""
     slope = jnp.sum(origin.gradient * direction)
     descends = slope < 0
     direction = jnp.where(descends, direction, -origin.gradient)
@@ -60,7 +60,7 @@ def line_from(origin: Place, direction: Vector, trial: Any, best: Place) -> Line
 
 
 def tried(line: Line, like: Point, objective: Objective, *, decrease: float, curvature: float) -> Tried:
-    """Evaluate the trial of the line."""
+    """The line after its trial is evaluated."""
     place = place_at(line.origin.x + line.search.trial * line.direction, like, objective)
     slope = jnp.sum(place.gradient * line.direction)
     search, accepted, failed = advanced(line.search, place.value, slope, decrease=decrease, curvature=curvature)

@@ -1,4 +1,4 @@
-"""Any algorithm with gradients of some rows of the data, drawn anew at each step."""
+"""Any algorithm with gradients of some rows of the data, redrawn at each step."""
 
 from typing import Any
 
@@ -23,21 +23,21 @@ from pacopt.problems.base import Objective, Point
 
 
 class Minibatch(AbstractStochasticAlgorithm, AbstractInitialHyper):
-    """An algorithm that sees `batch` rows of an instance at each step, drawn without replacement, and anew each time.
+    """An algorithm that sees `batch` rows of an instance at each step, redrawn each time without replacement.
 
-    `rows` are the fields of an instance that have a row for each observation, as their first axis. The algorithm is
-    given the same problem with these rows alone, so that loss and gradient are unbiased estimates if the loss is a mean
-    over rows. What is judged at the end is the loss of all rows.
+    `rows` are the fields of an instance whose first axis is observations. The algorithm sees the same problem with the
+    drawn rows only, so loss and gradient are unbiased estimates if the loss is a mean over rows. The final point is
+    judged by the loss over all rows.
 
     **Theory** Robbins and Monro (1951): with unbiased gradients and step sizes that fall slowly enough, the method
-    converges to a minimum of a convex loss; with constant ones it ends in a neighbourhood (Bottou, Curtis and
-    Nocedal 2018, Thm 4.6).
+    converges to a minimum of a convex loss; with constant step sizes it ends in a neighbourhood of one (Bottou, Curtis
+    and Nocedal 2018, Thm 4.6).
 
-    **Gradients** As the algorithm in it; each costs batch / (number of rows) of a full one. Methods that compare
-    gradients of two steps, such as L-BFGS, would compare different batches: it is for those that do not, such as
-    transformations of optax.
+    **Gradients** As many as the inner algorithm takes; each costs batch / (number of rows) of a full gradient. Methods
+    that compare the gradients of two steps, such as L-BFGS, would compare different batches: use one that does not,
+    such as an optax transformation.
 
-    Batches are drawn by the key of the run, so that statements are about a new instance and a fresh seed.
+    Batches are drawn with the key of the run, so statements are about a new instance and a fresh seed.
 
     >>> import optax
     >>> from pacopt import Interval, Optax
@@ -51,24 +51,24 @@ class Minibatch(AbstractStochasticAlgorithm, AbstractInitialHyper):
     rows: tuple[str, ...] = eqx.field(static=True, converter=names, kw_only=True)
 
     def __check_init__(self) -> None:
-        """Refuse what is no algorithm, and one that draws random numbers itself."""
+        """Refuse anything but an algorithm that draws no random numbers itself."""
         refuse_unwrappable(self, self.algorithm, "Rows are drawn")
 
     @property
     def hyperparameters(self) -> Any:
-        """Those of the algorithm."""
+        """The hyperparameters of the algorithm."""
         return self.algorithm.hyperparameters
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """Where the algorithm starts."""
+        """Where the algorithm starts training."""
         return initial_of(self.algorithm, seed)
 
     def init(self, x: Point, hyper: Hyper, objective: Objective, key: Any) -> State:  # type: ignore[override]
-        """The algorithm at the start, with a batch in case that it takes a gradient there."""
+        """The algorithm at the start, with a batch in case it takes a gradient there."""
         return self.algorithm.init(x, hyper, self._seen(objective, key))
 
     def step(self, state: State, hyper: Hyper, objective: Objective, key: Any) -> State:  # type: ignore[override]
-        """One step, with a batch of its own."""
+        """The state after one step, on its own batch."""
         return self.algorithm.step(state, hyper, self._seen(objective, key))
 
     def read(self, state: State) -> Point:
@@ -76,7 +76,7 @@ class Minibatch(AbstractStochasticAlgorithm, AbstractInitialHyper):
         return self.algorithm.read(state)
 
     def _seen(self, objective: Objective, key: Any) -> Objective:
-        """The problem with some of the rows."""
+        """The problem with only the drawn rows."""
         count = self._count(objective)
         drawn = jax.random.permutation(key, count)[: self.batch]
         few = {name: jnp.asarray(objective.instance[name])[drawn] for name in self.rows}
@@ -88,10 +88,10 @@ class Minibatch(AbstractStochasticAlgorithm, AbstractInitialHyper):
         if len(found) != 1 or () in found or min(found)[0] < self.batch:
             told = ", ".join(f"{name}: {each[0] if each else 'none'}" for name, each in lengths.items())
             raise AlgorithmError(
-                f"Rows of the fields of an instance: {told}. A batch has {self.batch}.",
-                "Each of the fields has as many rows as the others, and at least as many as a batch.",
-                "The rows of a batch are drawn without replacement, the same ones of all fields.",
-                f"Name fields of {type(objective.problem).__name__} that have a row for each observation, or use a "
-                "smaller batch.",
+                f"The fields of an instance have these numbers of rows: {told}. A batch has {self.batch}.",
+                "All of these fields must have the same number of rows, at least as many as a batch.",
+                "The rows of a batch are drawn without replacement, and the same rows are taken from all fields.",
+                f"Name fields of {type(objective.problem).__name__} with one row per observation, or use a smaller "
+                "batch.",
             )
         return int(min(found)[0])

@@ -1,4 +1,4 @@
-"""Newton's method with a model of the Hessian that has a few learned numbers, corrected by a memory of moves."""
+"""Newton's method with a model of the Hessian: a few learned numbers, corrected by a memory of moves."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -20,18 +20,18 @@ from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
 from pacopt.space import Interval
 
-#: A pair whose cosine is smaller is left out of the memory.
+#: A pair with a smaller cosine is left out of the memory.
 FLAT = 1e-8
-#: A move that ends higher is made again, shorter by the factor of a parabola, but not by less than this.
+#: A move that ends higher is repeated, shortened by fitting a parabola, but never below this fraction.
 SHORTER = 0.1
-#: So many roundings higher is not higher.
+#: A loss this many rounding errors higher does not count as higher.
 ROUNDING = 10.0
 
 
 class AbstractHessianModel(eqx.Module):
-    """A model of the Hessian of a family of problems that is easy to invert, with a few numbers that are learned.
+    """A model of the Hessian for a family of problems: easy to invert, with a few learned numbers.
 
-    It may look at the point and at what the loss reads of the instance (`objective.instance`), not at its minimum.
+    It may use the point and whatever the loss reads of the instance (`objective.instance`), but not its minimum.
 
     >>> class Diagonal(AbstractHessianModel):  # of 1/2 |diag(d) x - b|^2 + ...
     ...     numbers = {"floor": (0.1, Interval(1e-4, 10.0, log=True))}
@@ -40,16 +40,16 @@ class AbstractHessianModel(eqx.Module):
     ...         return vector / (objective.instance["diagonal"] ** 2 + hyper["floor"])
     """
 
-    #: What is learned: where training starts, and in which interval good values are looked for, by name.
+    #: What is learned, by name: where training starts, and the interval to search for good values.
     numbers: eqx.AbstractClassVar[Mapping[str, tuple[float, Interval]]]
 
     @abstractmethod
     def solved(self, vector: Point, x: Point, hyper: Hyper, objective: Objective) -> Point:
-        """About H^-1 times the vector, H the Hessian at x: a symmetric, positive definite map of it."""
+        """About H^-1 times the vector, H the Hessian at x; the map must be symmetric and positive definite."""
 
 
 class State(NamedTuple):
-    """Where it stands, the move it will make, the last pairs, the number of moves, and the lowest point seen."""
+    """The current place, the next move, the last pairs, the number of moves, and the lowest point seen."""
 
     place: Place
     move: Float[Array, " n"]
@@ -62,22 +62,22 @@ class State(NamedTuple):
 class ModelledNewton(AbstractAlgorithm, AbstractInitialHyper):
     """x_next = x - t_k H gradient(x) + m_k s: H is a learned model of the inverse Hessian, corrected by a memory.
 
-    **Theory** With H the inverse Hessian and t = 1 this is Newton's method. A model of it (`AbstractHessianModel`) is
-    what one knows of the family: what is diagonal in Fourier space, say. What the model gets wrong is learned on the
-    way: as in L-BFGS (Nocedal 1980), H is updated by the last `memory` moves s and changes y of the gradient, so that
-    it maps the newest y to s. L-BFGS starts from a multiple of the identity, this from the model at the current point.
-    With `memory=0` and constant t and m it is heavy-ball in the metric of the model.
+    **Theory** With H the inverse Hessian and t = 1 this is Newton's method. The model (`AbstractHessianModel`) holds
+    what is known about the family, such as the part that is diagonal in Fourier space. Errors of the model are
+    corrected along the way: as in L-BFGS (Nocedal 1980), H is updated by the last `memory` moves s and gradient changes
+    y, so that it maps the newest y to s. L-BFGS starts from a multiple of the identity; this starts from the model at
+    the current point. With `memory=0` and constant t and m it is heavy-ball in the metric of the model.
 
-    **Safeguard** A move that ends above its start is made again, shorter: to the minimum of the parabola through both
-    losses and the slope, between a tenth and a half of the way. What it showed of curvature is remembered all the same.
-    Where momentum would point uphill it is left out. So losses never rise, and there is no other line search: nothing
-    is promised of the rate, and the certificate says how it does.
+    **Safeguard** A move that ends above its start is repeated, shorter: to the minimum of the parabola through both
+    losses and the slope, between a tenth and a half of the way. The curvature it revealed is remembered all the same.
+    Momentum that would point uphill is dropped. So losses never rise, and there is no other line search. No rate is
+    promised; the certificate says how well it does.
 
     **What is learned** The numbers of the model, and for each iteration a step t_k (`step_size`) and a momentum m_k.
-    Untrained, t = 1 and m = 0. Runs longer than `steps` go on with the last ones.
+    Untrained, t = 1 and m = 0. Runs longer than `steps` keep using the last ones.
 
-    **Gradients** One for each step and one at the start; a move that is made again is a step too. `read` gives the
-    lowest point that was evaluated. A pair without positive curvature is left out of the memory.
+    **Gradients** One per step and one at the start; a repeated move is a step too. `read` gives the lowest point
+    evaluated. A pair without positive curvature is left out of the memory.
     """
 
     model: AbstractHessianModel
@@ -85,26 +85,26 @@ class ModelledNewton(AbstractAlgorithm, AbstractInitialHyper):
     memory: int = eqx.field(static=True, default=5)
 
     def __check_init__(self) -> None:
-        """Refuse names that are taken."""
+        """Refuse names already taken, and an invalid memory."""
         taken = {"step_size", "momentum"} & set(self.model.numbers)
         if taken:
             raise AlgorithmError(
                 f"{type(self.model).__name__} has a number {min(taken)!r}.",
-                "ModelledNewton has hyperparameters of that name.",
-                "Hyperparameters go by their names.",
+                "ModelledNewton already has a hyperparameter of that name.",
+                "Hyperparameters are told apart by name.",
                 "Give it another name.",
             )
         if not isinstance(self.memory, int) or self.memory < 0:
             raise AlgorithmError(
                 f"memory is {self.memory!r}.",
-                "It is a number of pairs, 0 or more.",
+                "It must be a number of pairs, 0 or more.",
                 "",
-                "Leave it out for 5.",
+                "Leave it out to remember 5 pairs.",
             )
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """The numbers of the model, steps and momenta."""
+        """The numbers of the model, and the steps and momenta."""
         own = {
             "step_size": ArraySpace((self.steps,), 0.1, 3.0, log=True),
             "momentum": ArraySpace((self.steps,), -0.5, 0.9),
@@ -112,12 +112,12 @@ class ModelledNewton(AbstractAlgorithm, AbstractInitialHyper):
         return {name: space for name, (_, space) in self.model.numbers.items()} | own
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """Those of the model, steps of length one and no momentum."""
+        """The initial numbers of the model, unit steps, and no momentum."""
         own = {"step_size": np.ones(self.steps), "momentum": np.zeros(self.steps)}
         return {name: np.asarray(start) for name, (start, _) in self.model.numbers.items()} | own
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
-        """The start, evaluated, and the first move."""
+        """The start, with its loss and gradient, and the first move."""
         refuse_nonsmooth(self, objective)
         flat, _ = ravel_pytree(x)
         place = place_at(flat, x, objective)
@@ -128,7 +128,7 @@ class ModelledNewton(AbstractAlgorithm, AbstractInitialHyper):
         return state._replace(move=self._move(state, hyper, objective))
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """Make the move, evaluate, remember; go on from there, or make the move again, shorter."""
+        """The state after one move, which is then followed by the next, or repeated, shorter."""
         here, s = state.place, state.move
         there = place_at(here.x + s, state.best, objective)
         finite = jnp.isfinite(there.value) & jnp.all(jnp.isfinite(there.gradient))
@@ -146,7 +146,7 @@ class ModelledNewton(AbstractAlgorithm, AbstractInitialHyper):
         return moved._replace(move=jnp.where(accepted, self._move(moved, hyper, objective), again))
 
     def read(self, state: State) -> Point:
-        """The lowest point that was evaluated."""
+        """The lowest point evaluated so far."""
         return state.best
 
     def _move(self, state: State, hyper: Hyper, objective: Objective) -> Float[Array, " n"]:

@@ -1,12 +1,13 @@
 """The line search of Moré and Thuente, one trial at a time.
 
-**Theory** Moré and Thuente (1994): an interval that holds a step with the strong Wolfe conditions is kept, and trials
-are made by cubic and quadratic interpolation; but for pathological losses a search ends after finitely many. The
-rules are those of MINPACK-2's `dcsrch`, which L-BFGS-B uses, and the tests compare every trial with SciPy's.
+**Theory** Moré and Thuente (1994): the search maintains an interval that contains a step satisfying the strong Wolfe
+conditions, and trials come from cubic and quadratic interpolation; except for pathological losses, it ends after
+finitely many. The rules are those of MINPACK-2's `dcsrch`, which L-BFGS-B uses, and the tests compare every trial with
+SciPy's.
 
-**Departs from the paper** A search is a value that is carried across the steps of an algorithm, so that a step of the
-algorithm is one trial. A trial with a loss that is not finite (SciPy's search stops there) is followed by one at a
-tenth of the way, and nothing beyond it is tried again.
+**Departs from the paper** A search is a value carried across the steps of an algorithm, so that one step is one trial.
+After a trial whose loss is not finite (where SciPy's search stops), the next goes a tenth of the way, and nothing
+beyond the failed trial is tried again.
 """
 
 from typing import Any, NamedTuple
@@ -15,18 +16,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-#: Trials after which a search is given up.
+#: The number of trials after which a search is abandoned.
 MOST_TRIALS = 20
-#: A search ends if its interval is narrower than this part of its upper end.
+#: A search ends when its interval is narrower than this fraction of its upper end.
 NARROW = 0.1
-#: How far the next trial may lie beyond one that showed no bracket, relative to the last stretch.
+#: While nothing is bracketed, how far beyond a trial the next may lie, relative to the last stretch.
 NEAREST, FARTHEST = 1.1, 4.0
-#: An interval that does not shrink to this part in two trials is halved.
+#: An interval that does not shrink to this fraction in two trials is bisected.
 SHRINK = 0.66
 
 
 class Sample(NamedTuple):
-    """The line at one step: the loss there and its slope."""
+    """The line at one step length: the loss there and its slope."""
 
     step: Float[Array, ""]
     value: Float[Array, ""]
@@ -34,7 +35,7 @@ class Sample(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A search: the start of the line, the ends of the interval, of which `near` is the lower, the trial."""
+    """A search: the start of the line, the ends of the interval (`near` has the lower loss), and the next trial."""
 
     origin: Sample
     near: Sample
@@ -51,7 +52,7 @@ class Search(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """A search after one more trial, and whether that trial ended it: with a step to take, or without one."""
+    """A search after one more trial, and whether that trial ended it, with a step to take or without one."""
 
     search: Search
     accepted: Bool[Array, ""]
@@ -59,7 +60,7 @@ class Progress(NamedTuple):
 
 
 def searching(value: Float[Array, ""], slope: Float[Array, ""], trial: Any) -> Search:
-    """A new search from step 0, whose first trial is given."""
+    """A new search from step 0 with the given first trial."""
     zero = jnp.zeros_like(value)
     origin, first = Sample(zero, value, slope), zero + trial
     no, unbounded = jnp.zeros((), bool), zero + float(np.finfo(value.dtype).max) / 8
@@ -72,7 +73,7 @@ def searching(value: Float[Array, ""], slope: Float[Array, ""], trial: Any) -> S
 def advanced(
     search: Search, value: Float[Array, ""], slope: Float[Array, ""], *, decrease: float, curvature: float
 ) -> Progress:
-    """The search after a trial: loss and slope are those at `search.trial`; the two constants are those of Wolfe."""
+    """The search after a trial with this loss and slope at `search.trial`, given the two Wolfe constants."""
     origin, at = search.origin, Sample(search.trial, value, slope)
     finite = jnp.isfinite(value) & jnp.isfinite(slope)
     required = decrease * origin.slope
@@ -87,7 +88,7 @@ def advanced(
     failed = ~accepted & ((over & ~enough) | (trials >= MOST_TRIALS))
     accepted = accepted | (over & enough)
 
-    # While the decrease is not sufficient, the interval is that of the loss minus what is required of it.
+    # Until the decrease is sufficient, the interval belongs to the loss minus the required decrease.
     tilt = jnp.where(~second_stage & (value <= search.near.value) & ~enough, required, 0)
     near, far, trial, bracketed = _interpolated(search, _tilted(at, -tilt), -tilt)
     near, far = _tilted(near, tilt), _tilted(far, tilt)
@@ -131,7 +132,7 @@ def _interpolated(search: Search, at: Sample, tilt: Array) -> tuple[Sample, Samp
     flatter = jnp.abs(at.slope) < jnp.abs(near.slope)
     secant = at.step + _quotient(at.slope, at.slope - near.slope) * (near.step - at.step)
 
-    # 1: a higher loss. The cubic step, or the mean of it and the quadratic one if that is nearer.
+    # 1: a higher loss. The cubic step, or the mean of the cubic and quadratic steps if the quadratic is nearer.
     cubic_near, _ = _cubic(near, at)
     chord = _quotient(near.value - at.value, at.step - near.step) + near.slope
     quadratic = near.step + 0.5 * _quotient(near.slope, chord) * (at.step - near.step)
@@ -149,7 +150,7 @@ def _interpolated(search: Search, at: Sample, tilt: Array) -> tuple[Sample, Samp
     inside = jnp.where(forward, jnp.minimum(limit, inside), jnp.maximum(limit, inside))
     outside = jnp.where(jnp.abs(ahead - at.step) > jnp.abs(secant - at.step), ahead, secant)
     third = jnp.where(bracketed, inside, jnp.clip(outside, search.low, search.high))
-    # 4: a lower loss and a slope that is no flatter.
+    # 4: a lower loss and a slope of the same sign that is no flatter.
     fourth = jnp.where(bracketed, _cubic(at, far)[0], end)
 
     trial = jnp.where(higher, first, jnp.where(opposite, second, jnp.where(flatter, third, fourth)))
@@ -158,7 +159,7 @@ def _interpolated(search: Search, at: Sample, tilt: Array) -> tuple[Sample, Samp
 
 
 def _cubic(a: Sample, b: Sample) -> tuple[Array, Array]:
-    """The minimiser of the cubic through two samples, seen from the first, and whether it lies beyond it."""
+    """The minimiser of the cubic through two samples, and whether it lies beyond the first, seen from the second."""
     theta = 3 * _quotient(a.value - b.value, b.step - a.step) + a.slope + b.slope
     scale = jnp.maximum(jnp.abs(theta), jnp.maximum(jnp.abs(a.slope), jnp.abs(b.slope)))
     scale = jnp.where(scale > 0, scale, 1)

@@ -22,7 +22,7 @@ class Nesterov(AbstractAlgorithm, AbstractStandardHyper):
         return x, x
 
     def step(self, state: tuple[Point, Point], hyper: Hyper, objective: Objective) -> tuple[Point, Point]:
-        """Extrapolate, then take the gradient step there."""
+        """The points after extrapolating and taking a gradient step there."""
         x, previous = state
         ahead = jax.tree.map(lambda x, previous: x + hyper["momentum"] * (x - previous), x, previous)
         return jax.tree.map(lambda y, g: y - hyper["step_size"] * g, ahead, objective.gradient(ahead)), x

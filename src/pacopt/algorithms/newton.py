@@ -1,4 +1,4 @@
-"""Newton's method with halved steps."""
+"""Newton's method with step halving."""
 
 from typing import ClassVar, NamedTuple
 
@@ -13,14 +13,14 @@ from pacopt.algorithms.line import Place, Vector, place_at
 from pacopt.algorithms.vectors import chosen, refuse_nonsmooth
 from pacopt.problems.base import Objective, Point
 
-#: A trial is accepted if the loss decreases by this part of what the slope promises.
+#: A trial is accepted if the loss decreases by this fraction of what the slope promises.
 DECREASE = 1e-4
-#: Curvatures below this part of the largest one count as this.
+#: Smaller curvatures are raised to this fraction of the largest.
 FLAT = 1e-12
 
 
 class State(NamedTuple):
-    """The point, the Newton step from there, how much of it is tried next, and the lowest point seen."""
+    """The point, the Newton step from there, the fraction of it to try next, and the lowest point seen."""
 
     place: Place
     direction: Float[Array, " n"]
@@ -30,16 +30,16 @@ class State(NamedTuple):
 
 
 class Newton(AbstractAlgorithm):
-    """x_next = x - t H^-1 gradient(x), H the Hessian at x; t is 1, and halved while the loss does not decrease enough.
+    """x_next = x - t H^-1 gradient(x), H the Hessian at x; t starts at 1 and is halved until the loss decreases enough.
 
     **Theory** Kantorovich (1948): near a minimum with a regular Hessian, steps with t = 1 converge quadratically.
     Armijo (1966): a t with loss(x - t d) <= loss(x) - 1e-4 t gradient(x)'d is found after finitely many halvings if d
-    is a direction of descent. Of curvatures that are negative the absolute value is taken, so that it always is.
+    is a descent direction. It always is, because negative curvatures are replaced by their absolute values.
 
-    **Gradients** One for each step and one at the start; a step tries one t, which is accepted or not. `read` gives the
-    lowest point that was evaluated. **A step costs more than that**: a Hessian of n unknowns is n products with it,
-    each about twice the work of a gradient, and its eigenvalues take about 10 n^3 operations more. So at equal numbers
-    of steps this is no equal match for methods that see gradients only; it shows what second derivatives would buy.
+    **Gradients** One per step and one at the start; each step tries one t, which is accepted or rejected. `read` gives
+    the lowest point evaluated. **A step costs more than that**: for n unknowns the Hessian takes n products with it,
+    each about twice the work of a gradient, and its eigenvalues take about 10 n^3 more operations. So at equal numbers
+    of steps this is not a fair match for methods that only see gradients; it shows what second derivatives would buy.
 
     There is nothing to learn: `Baseline(algorithm=Newton())`.
     """
@@ -47,13 +47,13 @@ class Newton(AbstractAlgorithm):
     hyperparameters: ClassVar = {}
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
-        """The start, evaluated, and the first Newton step."""
+        """The start, with its loss and gradient, and the first Newton step."""
         refuse_nonsmooth(self, objective)
         place, direction = _evaluated(ravel_pytree(x)[0], x, objective)
         return State(place, direction, jnp.ones_like(place.value), x, place.value)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """One trial; if it is accepted, the next Newton step is computed there."""
+        """The state after one trial; if it is accepted, the next Newton step starts there."""
         origin, direction = state.place, state.direction
         place, renewed = _evaluated(origin.x + state.part * direction, state.best, objective)
         finite = jnp.isfinite(place.value) & jnp.all(jnp.isfinite(place.gradient))
@@ -68,19 +68,19 @@ class Newton(AbstractAlgorithm):
         return kept
 
     def read(self, state: State) -> Point:
-        """The lowest point that was evaluated."""
+        """The lowest point evaluated so far."""
         return state.best
 
 
 def _evaluated(x: Vector, like: Point, objective: Objective) -> tuple[Place, Vector]:
-    """The loss with its gradient and Hessian at x, in one pass; and -|H|^-1 gradient, by the eigenvalues of H."""
+    """The place at x and -|H|^-1 gradient, from the eigenvalues of H; loss, gradient and Hessian take one pass."""
 
     def seen(x: Vector) -> Place:
         return place_at(x, like, objective)
 
     place, along = jax.linearize(seen, x)
     hessian = jax.vmap(along)(jnp.eye(x.size, dtype=x.dtype)).gradient
-    # Where something is not finite nothing is accepted, and eigenvalues do not have to exist.
+    # If anything is not finite, the trial is rejected, so the eigenvalues do not matter.
     sane = jnp.where(jnp.all(jnp.isfinite(hessian)), hessian, jnp.eye(x.size, dtype=x.dtype))
     values, vectors = jnp.linalg.eigh(0.5 * (sane + sane.T))
     sizes = jnp.abs(values)

@@ -10,44 +10,45 @@ from pacopt.algorithms.line import Line, line_from, place_at, tried
 from pacopt.algorithms.vectors import chosen, first_length, ratio, refuse_nonsmooth
 from pacopt.problems.base import Objective, Point
 
-#: The constants of the strong Wolfe conditions. A trial whose slope has not fallen to a tenth is not accepted: with
-#: directions that are to be conjugate, an exact search is worth its second gradient.
+#: The constants of the strong Wolfe conditions. A trial is rejected unless the slope has fallen to a tenth: conjugate
+#: directions make an accurate search worth a second gradient.
 DECREASE, CURVATURE = 1e-4, 0.1
 
 
 class State(NamedTuple):
-    """The line that is searched, and the lowest point seen, as a point."""
+    """The line being searched, and the lowest point seen, in the problem's structure."""
 
     line: Line
     best: Point
 
 
 class NonlinearConjugateGradients(AbstractAlgorithm):
-    """d_next = -g_next + max(0, g_next'(g_next - g) / g'g) d, and a line search along d, of which a step is one trial.
+    """d_next = -g_next + max(0, g_next'(g_next - g) / g'g) d, with a line search along d; a step is one trial.
 
     **Theory** Polak and Ribière (1969); Gilbert and Nocedal (1992): with the factor of d cut off at zero and steps that
-    satisfy the strong Wolfe conditions along directions of sufficient descent, the gradient comes arbitrarily near to
-    zero on smooth losses (their Thm 4.3). With exact searches on a quadratic it makes the steps of linear conjugate
-    gradients; here a search on a quadratic takes at most two trials, since the second one, by interpolation, is exact.
+    satisfy the strong Wolfe conditions along directions of sufficient descent, the gradient comes arbitrarily close to
+    zero on smooth losses (their Thm 4.3). With exact searches on a quadratic it takes the steps of linear conjugate
+    gradients; here a search on a quadratic takes at most two trials, since the second, found by interpolation, is
+    exact.
 
-    **Gradients** One for each step and one at the start; loss and gradient at a trial count as one. The line search
-    carries its state across steps. `read` gives the lowest point that was evaluated.
+    **Gradients** One per step and one at the start; loss and gradient at a trial count as one. The line search carries
+    its state across steps. `read` gives the lowest point evaluated.
 
-    **In code** The first trial of a line is the step that was accepted on the last one; on the first line it is
-    loss / |gradient|^2. Where a direction does not descend, or a search was given up, minus the gradient is taken.
+    **In code** The first trial on a line is the step accepted on the previous line, or loss / |gradient|^2 on the first
+    line. If a direction does not descend, or a search is abandoned, the negative gradient is used.
     """
 
     hyperparameters: ClassVar = {}
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
-        """The start, evaluated, and the line along minus its gradient."""
+        """The start, with its loss and gradient, and the line along the negative gradient."""
         refuse_nonsmooth(self, objective)
         place = place_at(ravel_pytree(x)[0], x, objective)
         trial = first_length(place.value, jnp.sum(place.gradient**2))
         return State(line_from(place, -place.gradient, trial, place), x)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """One trial; if it is accepted, the next line begins."""
+        """The state after one trial; if it is accepted, the next line begins."""
         last = state.line
         line, origin, accepted, failed = tried(last, state.best, objective, decrease=DECREASE, curvature=CURVATURE)
         change = jnp.sum(origin.gradient * (origin.gradient - last.origin.gradient))
@@ -58,5 +59,5 @@ class NonlinearConjugateGradients(AbstractAlgorithm):
         return State(chosen(accepted | failed, following, line), as_point(line.best.x))
 
     def read(self, state: State) -> Point:
-        """The lowest point that was evaluated."""
+        """The lowest point evaluated so far."""
         return state.best

@@ -1,4 +1,4 @@
-"""Any gradient transformation of optax, with its numbers as hyperparameters."""
+"""Any optax gradient transformation, with its numbers as hyperparameters."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -20,29 +20,29 @@ EXAMPLE = "Write Optax(optax.adam, learning_rate=pacopt.Interval(1e-4, 1.0, log=
 
 
 class State(NamedTuple):
-    """The point, and what the transformation carries."""
+    """The point, and the state of the transformation."""
 
     x: Point
     inner: Any
 
 
 class Optax(AbstractAlgorithm):
-    """x_next = x + update(gradient(x)), with the updates of an optax transformation.
+    """x_next = x + update(gradient(x)), with the updates from an optax transformation.
 
     `Optax(optax.adam, learning_rate=Interval(1e-4, 1.0, log=True), b1=Interval(0.0, 0.99), eps=1e-9)` takes a function
-    that makes a `GradientTransformation`, and its arguments by name. An argument that is a space is a hyperparameter;
-    everything else is given to the function as it is: numbers, schedules, masks. A function of your own that chains
-    transformations will do, too.
+    that makes a `GradientTransformation`, and its arguments by name. Arguments that are spaces become hyperparameters;
+    everything else is passed to the function unchanged: numbers, schedules, masks. Your own function that chains
+    transformations works too.
 
-    **Gradients** One for each step and none at the start. The loss at the point comes with it, so that transformations
-    that ask for `value` or `grad` get them (`optax.polyak_sgd`). A transformation that evaluates the loss itself
-    (`value_fn`, for a line search) is refused: its steps would be of another price.
+    **Gradients** One per step and none at the start. The loss at the point comes with it, so transformations that ask
+    for `value` or `grad` get them (`optax.polyak_sgd`). A transformation that evaluates the loss itself (`value_fn`,
+    for a line search) is refused, because its steps would cost more than one gradient.
 
-    All candidates run in one compiled program, since the transformation is made from traced numbers. A `Choice` of
+    All candidates run in one compiled program, because the transformation is built from traced numbers. A `Choice` of
     numbers or booleans (`nesterov=Choice(False, True)`) is compiled once for each of its values.
 
-    A stored run finds functions of optax again by their names; one of your own, or a schedule, is passed to
-    `Learned.load`. A transformation that carries a key for random numbers (`optax.noisy_sgd`) is refused.
+    A stored run finds optax functions again by name; pass your own function, or a schedule, to `Learned.load`. A
+    transformation that carries a random key (`optax.noisy_sgd`) is refused.
 
     >>> import optax
     >>> from pacopt import Interval
@@ -52,7 +52,7 @@ class Optax(AbstractAlgorithm):
 
     #: The function that makes the transformation.
     factory: Any = eqx.field(static=True)
-    #: By name, as pairs: compiled functions are found again by them.
+    #: Pairs of name and space; compiled functions are looked up by them.
     spaces: tuple[tuple[str, AbstractSpace], ...] = eqx.field(static=True)
     fixed: Mapping[str, Any]
 
@@ -60,13 +60,13 @@ class Optax(AbstractAlgorithm):
         if unnamed:
             raise AlgorithmError(
                 f"{len(unnamed)} of the arguments of {_name(factory)} have no name.",
-                "Arguments are given by name.",
-                "Hyperparameters are called by it in statements, reports and files.",
+                "Arguments must be passed by name.",
+                "Statements, reports and files refer to hyperparameters by name.",
                 EXAMPLE,
             )
         for each in arguments.values():
-            # Some of optax's schedules turn a whole number that they enclose into a float when they are first called.
-            # Compiled functions and stored runs are found by what they enclose, which must not change later.
+            # Some optax schedules convert an integer in their closure to a float when first called. Compiled functions
+            # and stored runs are looked up by closure contents, which must not change later.
             if inspect.isfunction(each) and each.__module__.startswith("optax.schedules"):
                 each(0)
         self.factory = factory
@@ -74,14 +74,14 @@ class Optax(AbstractAlgorithm):
         self.fixed = {name: each for name, each in arguments.items() if not isinstance(each, AbstractSpace)}
 
     def __check_init__(self) -> None:
-        """Refuse what makes no transformation, and hyperparameters that are not numbers."""
+        """Refuse functions that make no transformation, and hyperparameters that are not numbers."""
         _check_names(self.factory, (*self.hyperparameters, *self.fixed))
         _check_numbers(self.hyperparameters | dict(self.fixed))
         _check_made(self)
 
     @property
     def hyperparameters(self) -> dict[str, AbstractSpace]:
-        """The arguments that were given as spaces."""
+        """The arguments given as spaces."""
         return dict(self.spaces)
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
@@ -92,14 +92,14 @@ class Optax(AbstractAlgorithm):
         if any(jnp.issubdtype(jnp.result_type(leaf), jax.dtypes.prng_key) for leaf in jax.tree.leaves(inner)):
             raise AlgorithmError(
                 f"{_name(self.factory)} makes a transformation that carries a key for random numbers.",
-                "A transformation draws none.",
-                "Every run would draw the same, and a statement is about fresh ones.",
-                "Write it as a pacopt.AbstractStochasticAlgorithm, which is given a key for each step.",
+                "A transformation must not draw random numbers.",
+                "Every run would draw the same numbers, but a statement is about fresh ones.",
+                "Write it as a pacopt.AbstractStochasticAlgorithm, which gets a key for each step.",
             )
         return State(x, inner)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """One gradient, one update."""
+        """The state after one gradient and one update."""
         import optax  # type: ignore[import-untyped]
 
         value, gradient = objective.value_and_gradient(state.x)
@@ -117,7 +117,7 @@ class Optax(AbstractAlgorithm):
 
     @contextmanager
     def _explained(self, objective: Objective) -> Iterator[None]:
-        """Say what is wrong with a transformation that fails on a point."""
+        """Explain what is wrong with a transformation that fails on a point."""
         name = _name(self.factory)
         try:
             yield
@@ -125,16 +125,16 @@ class Optax(AbstractAlgorithm):
             if "value_fn" in str(error):
                 raise AlgorithmError(
                     f"{name} makes a transformation that evaluates the loss itself: {error}.",
-                    "A step takes one gradient, at the current point.",
-                    "Steps are what is counted: a line search inside of one would be free.",
-                    "Take pacopt.LBFGS, whose trials are steps; or optax.lbfgs with linesearch=None.",
+                    "A step may take only one gradient, at the current point.",
+                    "Work is counted in steps, so a line search inside a step would be free.",
+                    "Use pacopt.LBFGS, whose trials are steps, or optax.lbfgs with linesearch=None.",
                 ) from error
             raise AlgorithmError(
                 f"{name} makes a transformation that fails on a point of {type(objective.problem).__name__}: "
                 f"{str(error).rstrip('.')}.",
-                "A transformation takes points and gradients in the form that the problem gives them.",
+                "A transformation must accept points and gradients in the problem's own structure.",
                 "",
-                "Look at what the function is given, or take another one.",
+                "Check what is passed to the function, or use another one.",
             ) from error
 
 
@@ -147,13 +147,13 @@ def _check_names(factory: Any, names: tuple[str, ...]) -> None:
         made = hasattr(factory, "init") and hasattr(factory, "update")
         raise AlgorithmError(
             f"{'A transformation' if made else 'An object of type ' + type(factory).__name__} was given.",
-            "The function that makes it is needed, and its arguments by name.",
-            "It is made anew from the numbers of each candidate.",
+            "The function that makes it is needed, with its arguments by name.",
+            "The transformation is built anew for each candidate's numbers.",
             EXAMPLE,
         )
     try:
         known = inspect.signature(factory).parameters
-    except ValueError:  # written in C: nobody can tell
+    except ValueError:  # written in C: no signature
         return
     if any(each.kind is each.VAR_KEYWORD for each in known.values()):
         return
@@ -161,15 +161,15 @@ def _check_names(factory: Any, names: tuple[str, ...]) -> None:
         if name not in known:
             raise AlgorithmError(
                 f"{_name(factory)} has no argument {name!r}.",
-                "Hyperparameters are arguments of it.",
+                "Hyperparameters must be arguments of the function.",
                 "",
                 f"For {name!r}: {suggest(name, known)}",
             )
     for name, each in known.items():
         if each.default is each.empty and each.kind is not each.VAR_POSITIONAL and name not in names:
             raise AlgorithmError(
-                f"{_name(factory)} needs {name!r}, and it was not given.",
-                "Each argument without a default is a space or a value.",
+                f"{_name(factory)} needs {name!r}, which is missing.",
+                "Every argument without a default must be given a space or a value.",
                 "",
                 f"Add {name}=pacopt.Interval(low, high), or a number.",
             )
@@ -181,9 +181,9 @@ def _check_numbers(arguments: Mapping[str, Any]) -> None:
         if texts or isinstance(each, Tree):
             raise AlgorithmError(
                 f"The hyperparameter {name!r} is {'a choice of texts' if texts else 'a pytree'}.",
-                "Hyperparameters of a transformation are numbers: Interval, Whole, Array, or a Choice of numbers.",
+                "Hyperparameters of a transformation must be numbers: Interval, Whole, Array, or a Choice of numbers.",
                 "",
-                "Fix it, or write a function that chooses by a number.",
+                "Fix its value, or write a function that selects by a number.",
             )
         if not _is_number(each):
             raise AlgorithmError(
@@ -195,11 +195,11 @@ def _check_numbers(arguments: Mapping[str, Any]) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is what it seems: neither a number in quotes nor one that is none. Other things are fine."""
+    """Whether a value is usable: not a number in quotes and not NaN; anything else is fine."""
     if isinstance(value, str):
         try:
             float(value)
-        except ValueError:  # the name of a type, say
+        except ValueError:  # such as the name of a dtype
             return True
         return False
     is_float = isinstance(value, float | np.ndarray | np.generic | jax.Array) and jnp.issubdtype(
@@ -209,7 +209,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_made(algorithm: Optax) -> None:
-    """Make the transformation once, of traced numbers, as a run will."""
+    """Make the transformation once from traced numbers, as a run will."""
     made: list[Any] = []
     traced = {name: jnp.zeros(each.shape) for name, each in algorithm.spaces if not isinstance(each, Choice)}
     chosen = {name: each.values[0] for name, each in algorithm.spaces if isinstance(each, Choice)}
@@ -218,17 +218,17 @@ def _check_made(algorithm: Optax) -> None:
         jax.eval_shape(lambda hyper: made.append(algorithm._made(hyper | chosen)), traced)
     except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError) as error:
         raise AlgorithmError(
-            f"{name} decides with Python code what to do for a value of {', '.join(traced)}.",
-            "A hyperparameter is a number that goes into arithmetic.",
+            f"{name} branches in Python code on the value of {', '.join(traced)}.",
+            "A hyperparameter may only be used in arithmetic.",
             "All candidates run in one compiled program, which cannot depend on their values.",
-            "Give that argument as a fixed value, or as a pacopt.Choice of numbers.",
+            "Pass that argument as a fixed value, or as a pacopt.Choice of numbers.",
         ) from error
     except (TypeError, ValueError) as error:
         raise AlgorithmError(
-            f"{name} refuses what it was given: {str(error).rstrip('.')}.",
-            "It makes a transformation of numbers.",
+            f"{name} refuses its arguments: {str(error).rstrip('.')}.",
+            "It must make a transformation from numbers.",
             "",
-            "Fix that argument to a value that it takes.",
+            "Fix that argument to a value it accepts.",
         ) from error
     if not (hasattr(made[0], "init") and hasattr(made[0], "update")):
         raise AlgorithmError(

@@ -1,4 +1,4 @@
-"""Any algorithm in other coordinates: a metric that is learned, estimated from the prior split or trained."""
+"""Any algorithm in other coordinates: a learned metric, either estimated from the prior split or trained."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,14 +15,14 @@ from pacopt.errors import AlgorithmError
 from pacopt.problems.base import AbstractProblem, AbstractProximable, Instance, Objective, Point
 from pacopt.space import Array as ArraySpace
 
-#: Where good entries are looked for: factors of coordinates within so much of 1, and others within so much of 0.
+#: Where to search for good entries: scale factors from 1 / FACTOR to FACTOR, others from -ENTRY to ENTRY.
 FACTOR, ENTRY = 100.0, 1.0
 
 
 class Place(NamedTuple):
-    """The start, the state of the algorithm that runs from 0 in the other coordinates, and the point if M is trained.
+    """The start, the state of the algorithm, which runs from 0 in the other coordinates, and the point if M is trained.
 
-    A point can be read from a state alone, without hyperparameters, so that it is kept where M is made of them.
+    `read` gets the state but no hyperparameters, so the point is stored whenever M depends on them.
     """
 
     origin: Point
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 
 class Moved(AbstractProblem):
-    """A problem in the coordinates z of x = origin + M C z, which start at 0."""
+    """A problem in coordinates z, x = origin + M C z, which start at 0."""
 
     problem: AbstractProblem
     metric: Float[Array, "..."] | None
@@ -43,26 +43,26 @@ class Moved(AbstractProblem):
         return jnp.zeros_like(ravel_pytree(self.origin)[0])
 
     def loss(self, x: Point, instance: Instance) -> Float[Array, ""]:
-        """The loss at the point that z stands for."""
+        """The loss at the point that z represents."""
         return self.problem.loss(moved(self.origin, self.metric, corrected(self.trained, x)), instance)
 
 
 class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
     """An algorithm that runs in coordinates z, x = start + M z, from z = 0: M is a matrix, or the diagonal of one.
 
-    **Theory** In these coordinates the gradient is M' gradient(x) and the Hessian M' H M, so that a method whose rate
-    depends on the condition number of H has that of M' H M instead. A gradient step by z is a step along -M M'
+    **Theory** In these coordinates the gradient is M' gradient(x) and the Hessian M' H M, so a method whose rate
+    depends on the condition number of H depends on that of M' H M instead. A gradient step in z is a step along -M M'
     gradient(x): the metric is (M M')^-1. With M M' = H^-1 the condition number is 1, and gradient descent is Newton's
     method. `whitening`, `diagonal_scaling` and `layer_scaling` estimate M from the prior split.
 
-    It goes with every algorithm that uses gradients and draws nothing, baselines too; a step takes as many gradients. A
-    method that does not change under rotation does what it does in any other M with the same M M'. A point that is a
-    pytree is raveled, leaf after leaf, as `jax.flatten_util` does it.
+    It works with every algorithm that uses gradients and draws no random numbers, including baselines; the number of
+    gradients per step stays the same. A rotation-invariant method behaves the same for every M with the same M M'. A
+    point that is a pytree is flattened leaf by leaf, as `jax.flatten_util` does.
 
-    **Fixed or trained** `Preconditioned(algorithm, metric)` has that metric, and the hyperparameters of the algorithm.
-    With a `dimension`, the number of unknowns, M is `metric` times a matrix C that is trained with
-    `pacopt.priors.Train` (without a `metric`: C itself). Its numbers are hyperparameters beside those of the algorithm,
-    and it starts from the identity:
+    **Fixed or trained** `Preconditioned(algorithm, metric)` uses that metric, and has the hyperparameters of the
+    algorithm. With a `dimension`, the number of unknowns, M is `metric` times a matrix C (or C alone, without a
+    `metric`), which is trained with `pacopt.priors.Train`. The entries of C become hyperparameters alongside those of
+    the algorithm, and C starts as the identity:
 
     | `rank` | C | hyperparameters |
     |---|---|---|
@@ -85,27 +85,27 @@ class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
     metric: Array | np.ndarray | None = eqx.field(converter=as_array, default=None)
     #: The number of unknowns, if the metric is trained.
     dimension: int | None = eqx.field(static=True, default=None, kw_only=True)
-    #: Of the matrix that is trained beside a diagonal; none if all of it is.
+    #: The rank of the matrix trained in addition to a diagonal; None to train a full matrix.
     rank: int | None = eqx.field(static=True, default=None, kw_only=True)
 
     def __check_init__(self) -> None:
-        """Refuse what is no metric, sizes that are none, and algorithms that draw random numbers."""
+        """Refuse invalid metrics and sizes, and algorithms that draw random numbers."""
         refuse_unwrappable(self, self.algorithm, "The coordinates are changed")
         checked_number(self, "dimension", self.dimension, 1)
         checked_number(self, "rank", self.rank, 0)
         if self.metric is None and self.dimension is None:
             raise AlgorithmError(
                 "Preconditioned was given neither a metric nor a dimension.",
-                "It has a metric that is known, or one that is trained.",
+                "It needs either a known metric or a dimension for one to be trained.",
                 "",
                 "Use metric=pacopt.whitening(problem, split), or dimension=50 to train one for 50 unknowns.",
             )
         if self.rank is not None and (self.dimension is None or self.rank >= self.dimension):
             raise AlgorithmError(
-                f"rank is {self.rank}, and dimension {self.dimension}.",
-                "A metric of low rank is one that is trained, and its rank is below the number of unknowns.",
+                f"rank is {self.rank}, and dimension is {self.dimension}.",
+                "Only a trained metric has a rank, and it must be below the number of unknowns.",
                 "",
-                "Give the dimension too; leave out the rank for a full matrix.",
+                "Pass the dimension too, or leave out the rank for a full matrix.",
             )
         if self.metric is not None:
             _check_metric(self.metric, self.dimension)
@@ -113,7 +113,7 @@ class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
 
     @property
     def _own(self) -> dict[str, ArraySpace]:
-        """The spaces of what is trained of the metric."""
+        """The spaces of the trained part of the metric."""
         if self.dimension is None:
             return {}
         if self.rank is None:
@@ -125,13 +125,13 @@ class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
 
     @property
     def hyperparameters(self) -> Any:
-        """Those of the algorithm, and the entries of C if there is one."""
+        """The hyperparameters of the algorithm, and the entries of C if it is trained."""
         return with_own(self, self.algorithm, self._own)
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """Where the algorithm starts; C is the identity.
+        """Where the algorithm starts training, with C the identity.
 
-        `left` is random, since the derivative by either factor of zero times zero is zero.
+        `left` is random: if both factors were zero, so would be the derivatives with respect to them.
         """
         found = initial_of(self.algorithm, seed)
         if self.dimension is None:
@@ -151,15 +151,15 @@ class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
         if isinstance(problem, AbstractProximable):
             raise AlgorithmError(
                 f"{type(problem).__name__} has a part with a proximal map.",
-                "A preconditioned algorithm uses gradients only.",
-                "The proximal map in other coordinates is another one, and that is not known.",
-                "Run the algorithm as it is.",
+                "A preconditioned algorithm uses only gradients.",
+                "In other coordinates the proximal map is a different one, which is not known.",
+                "Use the algorithm without Preconditioned.",
             )
         known = self.dimension if self.metric is None else len(self.metric)
         if size != known:
             raise AlgorithmError(
-                f"A point of {type(problem).__name__} has {size} unknowns, and the metric is for {known}.",
-                "There is one row of it for each unknown.",
+                f"A point of {type(problem).__name__} has {size} unknowns, but the metric is for {known}.",
+                "The metric needs one row for each unknown.",
                 "",
                 f"Learn it from the same problem: pacopt.whitening(problem, split), or dimension={size}.",
             )
@@ -168,13 +168,13 @@ class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
         return Place(x, state, self._point(x, state, hyper))
 
     def step(self, state: Place, hyper: Hyper, objective: Objective) -> Place:
-        """One step of the algorithm."""
+        """The state after one step of the algorithm."""
         seen = self._seen(state.origin, hyper, objective)
         inner = self.algorithm.step(state.inner, inner_hyper(self.algorithm, hyper), seen)
         return Place(state.origin, inner, self._point(state.origin, inner, hyper))
 
     def read(self, state: Place) -> Point:
-        """The point that z stands for."""
+        """The point that z represents."""
         if self.dimension is not None:
             return state.point
         return moved(state.origin, self._fixed, self.algorithm.read(state.inner))
@@ -192,7 +192,7 @@ class Preconditioned(AbstractAlgorithm, AbstractInitialHyper):
         return {name: jnp.asarray(hyper[name]) for name in self._own}
 
     def _seen(self, origin: Point, hyper: Hyper, objective: Objective) -> Objective:
-        """What the algorithm sees."""
+        """The objective in the coordinates z."""
         return Objective(Moved(objective.problem, self._fixed, self._trained(hyper), origin), objective.instance)
 
 
@@ -217,18 +217,18 @@ def _check_metric(metric: Any, dimension: int | None) -> None:
     if len(shape) not in (1, 2) or len(set(shape)) != 1 or 0 in shape or kind != "f":
         raise AlgorithmError(
             f"The metric has the shape {list(shape)} and the type {np.asarray(metric).dtype}.",
-            "It is a square matrix, or the diagonal of one, of real numbers: one row for each unknown.",
+            "It must be a square matrix of real numbers, or the diagonal of one, with one row for each unknown.",
             "Points are multiplied by it.",
             "Use metric=pacopt.whitening(problem, split), for example.",
         )
     if not np.isfinite(metric).all():
         raise AlgorithmError(
-            "The metric has entries that are not finite.", "All are numbers.", "All runs would end as NaN.", ""
+            "The metric has entries that are not finite.", "All must be finite.", "All runs would end in NaN.", ""
         )
     if dimension is not None and dimension != len(metric):
         raise AlgorithmError(
-            f"dimension is {dimension}, and the metric is for {len(metric)} unknowns.",
-            "Both are for the same points.",
-            "What is trained is multiplied by the metric.",
+            f"dimension is {dimension}, but the metric is for {len(metric)} unknowns.",
+            "The two must agree.",
+            "The trained matrix is multiplied by the metric.",
             f"Use dimension={len(metric)}, or leave it out if nothing is to be trained.",
         )

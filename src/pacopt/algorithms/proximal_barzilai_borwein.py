@@ -10,14 +10,15 @@ from pacopt.algorithms.vectors import along, chosen, difference, dot, evaluated,
 from pacopt.problems.base import Objective, Point
 from pacopt.space import Interval
 
-#: A trial is compared with the highest of so many losses, and must be lower by this much of what a proximal step gains.
+#: A trial is compared with the highest of this many losses, and must fall below it by this fraction of what a proximal
+#: step gains.
 LOOK_BACK, DECREASE = 5, 0.01
-#: A trial that is not accepted is made again with this part of its step.
+#: A rejected trial is repeated with this fraction of its step.
 SHORTER = 0.5
 
 
 class State(NamedTuple):
-    """The point, the gradient of the smooth part there, the step to be tried, last losses, the lowest point."""
+    """The point, the gradient of the smooth part there, the step to try, recent losses, the lowest point."""
 
     x: Point
     gradient: Point
@@ -28,28 +29,28 @@ class State(NamedTuple):
 
 
 class ProximalBarzilaiBorwein(AbstractAlgorithm, AbstractStandardHyper):
-    """x_next = prox(x - t gradient(x), t), t = s's / s'y: s the last move, y the change of the gradient. SpaRSA.
+    """x_next = prox(x - t gradient(x), t), t = s's / s'y: s the last move, y the gradient's change. SpaRSA.
 
-    **Theory** Wright, Nowak and Figueiredo (2009): t I comes nearest to the inverse Hessian of the smooth part along
-    the last move (Barzilai and Borwein 1988). A trial must lie below the highest of the last 5 losses by 0.01 |s|^2 /
-    (2 t), else it is made again with half of t; that makes every limit a minimum if the loss is convex.
+    **Theory** Wright, Nowak and Figueiredo (2009): t I approximates the inverse Hessian of the smooth part along the
+    last move (Barzilai and Borwein 1988). A trial must lie below the highest of the last 5 losses by 0.01 |s|^2 /
+    (2 t), or else it is repeated with half of t; this makes every limit point a minimum if the loss is convex.
 
-    **Gradients** One for each step and one at the start; a trial that is not accepted is a step too. `read` gives the
-    lowest point that was evaluated. `step_size` is that of the first trial alone, for which 1 / L is safe. For a
-    problem without a proximal map, prox is the identity.
+    **Gradients** One per step and one at the start; a rejected trial is a step too. `read` gives the lowest point
+    evaluated. `step_size` is for the first trial only, where 1 / L is safe. For a problem without a proximal map, prox
+    is the identity.
 
-    **In code** Where s'y is not positive, t is ten times the last one."""
+    **In code** Where s'y is not positive, t is ten times the last t."""
 
     hyperparameters: ClassVar = {"step_size": Interval(1e-8, 1e2, log=True)}
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
-        """The start, evaluated."""
+        """The start, with its loss and gradient."""
         value, gradient = evaluated(x, objective)
         step_size = jnp.asarray(hyper["step_size"], value.dtype)
         return State(x, gradient, step_size, jnp.full(LOOK_BACK, value), x, value)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """One trial."""
+        """The state after one trial."""
         t = state.step_size
         x = proximal(along(state.x, -t, state.gradient), t, objective)
         value, gradient = evaluated(x, objective)
@@ -70,7 +71,7 @@ class ProximalBarzilaiBorwein(AbstractAlgorithm, AbstractStandardHyper):
         )
 
     def read(self, state: State) -> Point:
-        """The lowest point that was evaluated."""
+        """The lowest point evaluated so far."""
         return state.best
 
     def standard(self, mu: float, L: float) -> dict[str, float]:

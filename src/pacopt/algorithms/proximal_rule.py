@@ -1,4 +1,4 @@
-"""A proximal gradient method whose step, momenta and threshold a small network of scalars decides at each step."""
+"""A proximal gradient method in which a small network of scalars sets step size, momenta and threshold at each step."""
 
 from typing import Any, NamedTuple
 
@@ -27,66 +27,65 @@ from pacopt.space import Tree
 Vector = Float[Array, " n"]
 Scalar = Float[Array, ""]
 
-#: How many scalars the network sees, and how many it gives.
+#: The number of scalars the network sees, and the number it returns.
 INPUTS, OUTPUTS = 19, 4
-#: Where training starts: steps of one over the curvature, a momentum of one half.
+#: Where training starts: a step size of one over the curvature, and a momentum of one half.
 START = (0.0, 0.5, 0.0, 0.0)
-#: Exponents and momenta stay within these bounds.
+#: Limits on the size of exponents and of momenta.
 FAR, MOST = 3.0, 3.0
-#: A point that lies above the best by more than this part of what was gained so far is left.
+#: A point that lies above the best by more than this fraction of the gain so far is abandoned.
 GUARD = 0.03
 
 
 class Memory(NamedTuple):
-    """The last three points with their gradients, the newest first, the best one, and scalars."""
+    """The last three points with their gradients, newest first, the best point, and scalars."""
 
     points: Float[Array, "3 n"]
     gradients: Float[Array, "3 n"]
     value: Scalar
     #: The best point, its gradient and its loss.
     best: tuple[Vector, Vector, Scalar]
-    #: How far a plain proximal step goes from the point before, and how far it goes from the start.
+    #: The residual of a plain proximal step from the previous point, and the length of the residual at the start.
     residual: Vector
     first: Scalar
-    #: The loss at the start, and how much of the largest entry of a plain step from it the proximal map takes away.
+    #: The loss at the start, and the fraction of a plain step's largest entry that the proximal map removes there.
     start: Scalar
     threshold: Scalar
-    #: The curvature that steps are in units of.
+    #: The curvature: step sizes are in units of one over it.
     top: Scalar
     taken: Int[Array, ""]
     like: Point
 
 
 class ProximalRule(AbstractAlgorithm, AbstractInitialHyper):
-    """x_next = prox(z - t g(z) / L, t theta / L), z = x + b1 (x - x1) + b2 (x1 - x2): a network decides all four.
+    """x_next = prox(z - t g(z) / L, t theta / L), z = x + b1 (x - x1) + b2 (x1 - x2): a network sets all four.
 
-    **Theory** Proximal gradient steps from a point ahead, as in FISTA (Beck and Teboulle 2009), with one more momentum,
-    and with a threshold of its own, as unfolded networks have it (Gregor and LeCun 2010); but what these learn once for
-    all instances is decided here by what is seen of the instance. g(z) = g + b1 (g - g1) + b2 (g1 - g2) is put together
-    from the gradients g, g1, g2 of the smooth part at x, x1, x2. Where the smooth part is quadratic that is its
-    gradient at z; elsewhere it is the extrapolated gradient. Nothing is promised for a rule that was trained on other
-    problems: the certificate says how it does. Untrained, it has steps of 1 / L and a momentum of one half.
+    **Theory** Proximal gradient steps from a point ahead, as in FISTA (Beck and Teboulle 2009), with a second momentum
+    and a separate threshold, as in unfolded networks (Gregor and LeCun 2010). Those learn their numbers once for all
+    instances; here they are set by what is seen of the instance. g(z) = g + b1 (g - g1) + b2 (g1 - g2) combines the
+    gradients g, g1, g2 of the smooth part at x, x1, x2. If the smooth part is quadratic, that is its gradient at z;
+    otherwise it is an extrapolated gradient. Nothing is promised for a rule trained on other problems; the certificate
+    says how well it does. Untrained, it has a step size of 1 / L and a momentum of one half.
 
-    **What the network sees** 19 scalars, from the last move s, the change y of the gradient along it, the residual p of
-    a plain proximal step, p = x - prox(x - g / L, 1 / L), and that of the step before: logarithms of s'y / s's and y'y
-    / s'y over L, of all coordinates and of those where x is not zero; cosines of (p, s), of (p, s) on these
-    coordinates, of (p, last p) and of the last two moves; logarithms of the lengths of p over last p, over the first p,
-    of s over p, of p on these coordinates over p, and of the last two moves; how many entries are not zero, by how many
-    that changed and how many came or went, as parts of all; how much of the first step the proximal map takes away (for
-    the LASSO penalty / |A'b|_inf); k / K and cos(pi k / K). So nothing changes if x or the loss is multiplied by a
-    number. Two layers of `width` tanh units give log t, b1, b2 and log theta; a free number for each step is added to
-    each (`schedule`). In training, what the network sees counts as given: gradients go through points, not through
-    scalars, which takes half the time and trains better.
+    **What the network sees** 19 scalars, computed from the last move s, the change y of the gradient along it, the
+    residual p = x - prox(x - g / L, 1 / L) of a plain proximal step, and the residual of the step before. They are the
+    logarithms of s'y / s's and y'y / s'y over L, both over all coordinates and over the support, where x is not zero;
+    the cosines of (p, s), of (p, s) on the support, of (p, last p) and of the last two moves; the logarithms of the
+    lengths of p over last p, of p over the first p, of s over p, of p on the support over p, and of the last two moves;
+    the number of nonzero entries, by how much it changed, and how many came or went, as fractions of all entries; how
+    much of the first step the proximal map removes (for the LASSO, penalty / |A'b|_inf); k / K and cos(pi k / K). So
+    nothing changes if x or the loss is scaled. Two layers of `width` tanh units give log t, b1, b2 and log theta; a
+    free number per step is added to each (`schedule`). In training, the scalars are treated as constants: derivatives
+    pass through points, not through scalars, which takes half the time and trains better.
 
-    **Guard** If the loss at x is above the lowest one by more than 0.03 of what was gained so far, or is not finite,
-    the next step is a plain proximal step from the best point.
+    **Guard** If the loss at x exceeds the lowest by more than 0.03 of the gain so far, or is not finite, the next step
+    is a plain proximal step from the best point.
 
-    **L** is `curvature`, the largest curvature of the smooth part, if it is given: where instances share it, it should
-    be. If not, it is the largest |y| / |s| met so far, and |g|^2 / loss before the first step.
+    **L** is `curvature`, the largest curvature of the smooth part, if given; pass it whenever all instances share it.
+    Otherwise L is the largest |y| / |s| seen so far, or |g|^2 / loss before the first step.
 
-    **Gradients** One for each step and one at the start. `read` gives the lowest point that was evaluated. For a
-    problem without a proximal map, prox is the identity. Runs longer than `steps` go on with the last numbers of the
-    schedule.
+    **Gradients** One per step and one at the start. `read` gives the lowest point evaluated. For a problem without a
+    proximal map, prox is the identity. Runs longer than `steps` keep using the last numbers of the schedule.
 
     >>> from pacopt import VaryingCurvature, loss_curves
     >>> law = VaryingCurvature.draw(seed=0)
@@ -103,21 +102,21 @@ class ProximalRule(AbstractAlgorithm, AbstractInitialHyper):
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """The network (a row of offsets below each matrix), and four numbers for each step."""
+        """The network (a row of offsets below each matrix), and four numbers per step."""
         return {
             "network": Tree(network_shapes(INPUTS, self.width, OUTPUTS)),
             "schedule": ArraySpace((self.steps, OUTPUTS), -2.0, 2.0),
         }
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """Proximal gradient steps with a constant momentum: the network is random, and its last layer zero."""
+        """Proximal gradient steps with constant momentum: a random network whose last layer is zero."""
         return {
             "network": random_network(INPUTS, self.width, OUTPUTS, seed),
             "schedule": np.tile(START, (self.steps, 1)),
         }
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> Memory:
-        """The start, evaluated."""
+        """The start, with its loss and gradient."""
         flat, _ = ravel_pytree(x)
         value, g = _evaluated(flat, x, objective)
         if self.curvature is None:
@@ -133,7 +132,7 @@ class ProximalRule(AbstractAlgorithm, AbstractInitialHyper):
         return Memory(*three, value, (flat, g, value), residual, length(residual), value, threshold, top, taken, x)
 
     def step(self, state: Memory, hyper: Hyper, objective: Objective) -> Memory:
-        """Look at some scalars, decide, make the step, evaluate."""
+        """The state after one step, decided from scalars and evaluated where it ends."""
         points, gradients, top, best = state.points, state.gradients, state.top, state.best
         inputs, residual = self._seen(state, objective)
         out = network(hyper["network"], inputs) + hyper["schedule"][jnp.minimum(state.taken, self.steps - 1)]
@@ -162,19 +161,19 @@ class ProximalRule(AbstractAlgorithm, AbstractInitialHyper):
         )
 
     def read(self, state: Memory) -> Point:
-        """The lowest point that was evaluated."""
+        """The lowest point evaluated so far."""
         _, as_point = ravel_pytree(state.like)
         return as_point(state.best[0])
 
     def _seen(self, state: Memory, objective: Objective) -> tuple[Float[Array, " i"], Vector]:
-        """What the network sees, and how far a plain proximal step goes."""
+        """What the network sees, and the residual of a plain proximal step."""
         x, top = state.points[0], state.top
         p = x - _prox(x - _per(state.gradients[0], top), 1.0, top, state.like, objective)
         moves = state.points[:2] - state.points[1:]
         used, was = x != 0, state.points[1] != 0
         pair = jnp.stack([moves[0], _per(state.gradients[0] - state.gradients[1], top), p])
         every = jnp.concatenate([pair, pair * used[None, :], jnp.stack([state.residual, moves[1]])])
-        # All inner products at once, of vectors in one unit: one matrix product forwards and one backwards.
+        # All inner products at once, of vectors scaled alike: one matrix product forward and one backward.
         unit = jax.lax.stop_gradient(_largest(every))
         every = every * safe_ratio(jnp.ones_like(unit), unit)
         products = every @ every.T
@@ -211,12 +210,12 @@ class ProximalRule(AbstractAlgorithm, AbstractInitialHyper):
 
 
 def _root(a: Float[Array, " k"]) -> Float[Array, " k"]:
-    """Roots that are 0 where they are not defined, and so are their derivatives."""
+    """Square roots; they and their derivatives are 0 where undefined."""
     return jnp.where(a > 0, jnp.sqrt(jnp.where(a > 0, a, 1.0)), 0.0)
 
 
 def _per(vector: Vector, top: Scalar) -> Vector:
-    """A vector divided by the curvature; zero if that is zero."""
+    """A vector divided by the curvature; zero if the curvature is zero."""
     return vector * safe_ratio(jnp.ones_like(top), top)
 
 
@@ -225,14 +224,14 @@ def _largest(values: Array) -> Scalar:
 
 
 def _prox(vector: Vector, weight: Any, top: Scalar, like: Point, objective: Objective) -> Vector:
-    """The proximal map with the step weight / top, of a vector."""
+    """The proximal map of a vector, with step size weight / top."""
     _, as_point = ravel_pytree(like)
     mapped, _ = ravel_pytree(proximal(as_point(vector), weight * safe_ratio(jnp.ones_like(top), top), objective))
     return mapped
 
 
 def _evaluated(x: Vector, like: Point, objective: Objective) -> tuple[Scalar, Vector]:
-    """The loss, which only decides who is best, and the gradient of the smooth part."""
+    """The loss, used only to find the best point, and the gradient of the smooth part."""
     _, as_point = ravel_pytree(like)
     value, gradient = evaluated(as_point(x), objective)
     return jax.lax.stop_gradient(value), ravel_pytree(gradient)[0]

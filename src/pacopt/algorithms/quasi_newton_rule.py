@@ -1,4 +1,4 @@
-"""A BFGS memory without a line search, and a small network of scalars that decides what to do with it."""
+"""A BFGS memory without a line search: a small network of scalars decides how to use it."""
 
 from math import log
 from typing import Any, NamedTuple
@@ -27,31 +27,31 @@ from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
 from pacopt.space import Tree
 
-#: How many scalars the network sees, and how many it gives.
+#: The number of scalars the network sees, and the number it returns.
 INPUTS, OUTPUTS = 16, 5
-#: A pair whose cosine is smaller is left out of the memory.
+#: A pair with a smaller cosine is left out of the memory.
 FLAT = 1e-3
-#: A move is at most so many times as long as the last one, times e^o4.
+#: A move is at most this many times as long as the last one, times e^o4.
 LONGEST = 20.0
-#: The largest curvature met is forgotten by this factor a step.
+#: The largest curvature seen fades by this factor per step.
 FADING = 0.9
-#: Exponents stay within these bounds, so that nothing overflows.
+#: Exponents are clipped to this range so that nothing overflows.
 FAR = 9.0
-#: A move that ends where loss or gradient are not finite is made again, shorter by this factor.
+#: A move that ends where the loss or gradient is not finite is repeated, shortened to this fraction.
 SHORTER = 0.1
 
 
 class Memory(NamedTuple):
-    """Where the rule stands, the move it will make, what it knows of curvature, and the lowest point seen."""
+    """The current place, the next move, what is known about curvature, and the lowest point seen."""
 
     place: Place
     move: Float[Array, " n"]
     secants: Whole | Pairs
-    #: s'y / y'y of the last pair; before any, the length of the first step over that of the gradient.
+    #: s'y / y'y of the last pair; before the first pair, the length of the first step over that of the gradient.
     scale: Float[Array, ""]
     #: The largest |y| / |s|, fading.
     top: Float[Array, ""]
-    #: The length of the gradient at the start, and g'Hg a step ago.
+    #: The length of the gradient at the start, and g'Hg one step ago.
     first: Float[Array, ""]
     decrement: Float[Array, ""]
     taken: Int[Array, ""]
@@ -60,35 +60,35 @@ class Memory(NamedTuple):
 
 
 class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
-    """x_next = x - e^o0 gamma U g - e^o1 V g + o2 s - o3 g / top, where a network decides o0 to o3 at each step.
+    """x_next = x - e^o0 gamma U g - e^o1 V g + o2 s - o3 g / top, where a network sets o0 to o3 at each step.
 
     **Theory** Broyden, Fletcher, Goldfarb and Shanno (1970): from the last move s and the change y of the gradient g,
-    H is renewed to (I - rho s y') H (I - rho y s') + rho s s', rho = 1 / s'y, which is the nearest matrix, in a
-    weighted norm, that maps y to s. Started from gamma I, H is linear in gamma: H = gamma U + V, so that gamma = s'y /
-    y'y (Shanno and Phua 1978) can be that of the last pair, as in L-BFGS, and both parts can be weighed. Near a minimum
-    steps of length one converge superlinearly (Dennis and Moré 1974); elsewhere a line search has to find the length,
-    and takes evaluations for it. Here a network decides it, and how much of the last move and of the plain gradient is
-    added. It is trained for a family of problems, and nothing is promised for others: the certificate says how it does.
-    Untrained, all decisions are 0, and the method is BFGS with steps of length one.
+    H is updated to (I - rho s y') H (I - rho y s') + rho s s', rho = 1 / s'y: the nearest matrix, in a weighted norm,
+    that maps y to s. Started from gamma I, H is linear in gamma: H = gamma U + V, so gamma = s'y / y'y (Shanno and Phua
+    1978) can come from the last pair, as in L-BFGS, and the two parts can be weighted. Near a minimum, unit steps
+    converge superlinearly (Dennis and Moré 1974); elsewhere a line search has to find the length, which costs
+    evaluations. Here a network sets it, and how much of the last move and of the plain gradient to add. It is trained
+    for a family of problems, and nothing is promised for others; the certificate says how well it does. Untrained, all
+    outputs are 0, and the method is BFGS with unit steps.
 
-    **What the network sees** 16 scalars: logarithms of s'y / s's and y'y / s'y over `top`, the largest |y| / |s| met
-    (forgotten by a factor 0.9 a step); the cosines of (s, y), (g, s), (g, last g), (g, Ug) and (g, Vg); the logarithms
-    of the length of g over that of the last one and that of the first one, of gamma Ug and Vg over g / top, and over s;
-    of g'Hg over that of the last step; k / K and cos(pi k / K). So nothing changes if coordinates are rotated, if the
-    loss is multiplied by a number, or if coordinates are added that do not matter. Two layers of `width` tanh units
-    give o0 to o4; a free number for each iteration is added to each (`schedule`). A move is no longer than 20 e^o4 |s|.
+    **What the network sees** 16 scalars: the logarithms of s'y / s's and y'y / s'y over `top`, the largest |y| / |s|
+    seen (fading by a factor of 0.9 per step); the cosines of (s, y), (g, s), (g, last g), (g, Ug) and (g, Vg); the
+    logarithms of the length of g over that of the last g and of the first g, of the lengths of gamma Ug and Vg over
+    that of g / top and over that of s, and of g'Hg over its last value; k / K and cos(pi k / K). So nothing changes if
+    the coordinates are rotated, if the loss is scaled, or if irrelevant coordinates are added. Two layers of `width`
+    tanh units give o0 to o4; a free number per iteration is added to each (`schedule`). A move is at most 20 e^o4 |s|
+    long.
 
-    **The first step** is along -g, of length e^t0 (loss(start) / |g|)^t1 (`first` holds t0 and t1). With t1 = 1, where
-    training starts, it is Polyak's (1969), and nothing changes either if x is multiplied by a number; with t1 = 0 it
-    does not change if a number is added to the loss. Where the loss at the start is not positive the length is e^t0.
+    **The first step** is along -g, with length e^t0 (loss(start) / |g|)^t1 (`first` holds t0 and t1). With t1 = 1,
+    where training starts, it is Polyak's step (1969), and scaling x changes nothing either; with t1 = 0, adding a
+    constant to the loss does not change it. If the loss at the start is not positive, the length is e^t0.
 
-    **Gradients** One for each step and one at the start. `read` gives the lowest point that was evaluated. A pair whose
-    cosine is below 1e-3 is left out of the memory. A move that ends where something is not finite is made again, a
-    tenth as long.
+    **Gradients** One per step and one at the start. `read` gives the lowest point evaluated. A pair whose cosine is
+    below 1e-3 is left out of the memory. A move that ends where something is not finite is repeated, a tenth as long.
 
-    U and V are matrices, for up to some hundred unknowns; with `memory` the last so many pairs stand for them, as in
-    L-BFGS, and both are the same until it is full. Runs longer than `steps` go on with the last numbers of the
-    schedule.
+    U and V are matrices, for up to a few hundred unknowns. With `memory`, that many of the last pairs represent them,
+    as in L-BFGS; the two versions agree until the memory is full. Runs longer than `steps` keep using the last numbers
+    of the schedule.
 
     >>> import jax
     >>> from pacopt import VaryingCurvature, loss_curves
@@ -106,7 +106,7 @@ class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """The first step, the network (a row of offsets below each matrix), and five numbers for each iteration."""
+        """The first step, the network (a row of offsets below each matrix), and five numbers per iteration."""
         return {
             "first": ArraySpace((2,), -5.0, 5.0),
             "network": Tree(network_shapes(INPUTS, self.width, OUTPUTS)),
@@ -114,7 +114,7 @@ class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
         }
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """BFGS with steps of length one: the network is random, and its last layer zero."""
+        """BFGS with unit steps: a random network whose last layer is zero."""
         return {
             "first": np.array([0.0, 1.0]),
             "network": random_network(INPUTS, self.width, OUTPUTS, seed),
@@ -122,14 +122,14 @@ class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
         }
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> Memory:
-        """The start, evaluated, and the first move."""
+        """The start, with its loss and gradient, and the first move."""
         refuse_nonsmooth(self, objective)
         flat, _ = ravel_pytree(x)
         place = place_at(flat, x, objective)
         of_g = length(place.gradient)
         positive = (place.value > 0) & (of_g > 0)
         units = jnp.log(jnp.where(positive, place.value, 1.0)) - jnp.log(jnp.where(positive, of_g, 1.0))
-        # The units of x may be anything: exponents are kept from overflowing, and no further.
+        # x may be in any units, so exponents are clipped only as far as needed to prevent overflow.
         far = log(float(np.finfo(flat.dtype).max)) / 2
         first = hyper["first"]
         size = jnp.exp(jnp.clip(jnp.clip(first[0], -FAR, FAR) + jnp.clip(first[1], -FAR, FAR) * units, -far, far))
@@ -140,7 +140,7 @@ class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
         return Memory(place, move, secants, scale, zero, of_g, zero, jnp.asarray(0), x, place.value)
 
     def step(self, state: Memory, hyper: Hyper, objective: Objective) -> Memory:
-        """Make the move, evaluate, renew the memory, decide on the next move."""
+        """The state after one move, with the memory updated and the next move decided."""
         place = place_at(state.place.x + state.move, state.best, objective)
         finite = jnp.isfinite(place.value) & jnp.all(jnp.isfinite(place.gradient))
         _, as_point = ravel_pytree(state.best)
@@ -151,11 +151,11 @@ class QuasiNewtonRule(AbstractAlgorithm, AbstractInitialHyper):
         return following._replace(best=best[0], lowest=best[1])
 
     def read(self, state: Memory) -> Point:
-        """The lowest point that was evaluated."""
+        """The lowest point evaluated so far."""
         return state.best
 
     def _decided(self, state: Memory, place: Place, hyper: Hyper) -> Memory:
-        """The state at a new place, where everything is finite."""
+        """The state at a new place where everything is finite."""
         s, g, last = state.move, place.gradient, state.place.gradient
         y = g - last
         of_s, of_y, of_g, of_last = length(s), length(y), length(g), length(last)

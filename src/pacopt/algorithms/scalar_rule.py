@@ -1,4 +1,4 @@
-"""A heavy-ball method whose step size and momentum are decided anew at each iteration by a small network of scalars."""
+"""A heavy-ball method in which a small network of scalars sets step size and momentum at each iteration."""
 
 from math import log
 from typing import Any, NamedTuple
@@ -17,13 +17,13 @@ from pacopt.problems.base import Objective, Point
 from pacopt.space import Array as ArraySpace
 from pacopt.space import Interval, Tree
 
-#: How many scalars the network sees.
+#: The number of scalars the network sees.
 INPUTS = 7
-#: Cosines of a move and the change of the gradient below this are not believed: curvature is no smaller, and positive.
+#: The cosine between a move and the change of the gradient counts as at least this, so that curvature is positive.
 FLAT = 1e-3
-#: Step sizes stay within e^9 of the reciprocal of the largest curvature met, so that nothing overflows.
+#: Step sizes stay within a factor e^9 of one over the largest curvature seen, so that nothing overflows.
 FAR = 9.0
-#: Where training starts: a step of one over the largest curvature met, and a momentum of 0.8.
+#: Where training starts: a step size of one over the largest curvature seen, and a momentum of 0.8.
 STEP, MOMENTUM, FIRST = 0.0, log(4.0), 0.0
 #: What its decisions are called.
 BOLDNESS, INERTIA = "step size times curvature", "momentum"
@@ -35,7 +35,7 @@ class Memory(NamedTuple):
     x: Point
     move: Point
     gradient: Point
-    #: The largest curvature y'y / s'y met so far; 0 before any.
+    #: The largest curvature y'y / s'y seen so far; 0 before the first.
     top: Float[Array, ""]
     #: The size of the loss at the start.
     start: Float[Array, ""]
@@ -46,23 +46,23 @@ class Memory(NamedTuple):
 
 
 class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
-    """x_next = x - step * gradient(x) + momentum * (x - x_previous), where a network decides step and momentum.
+    """x_next = x - step * gradient(x) + momentum * (x - x_previous), where a network sets step and momentum.
 
-    It sees nothing but scalars that do not change if coordinates are rotated, if the loss or x is multiplied by a
-    number, or if coordinates are added that do not matter. With the last move s, the change y of the gradient g along
-    it, and the largest y'y / s'y met so far, `top`, these are the logarithms of s'y / s's and y'y / s'y relative to
-    `top`, the cosines of (g, s) and of (g, last g), the logarithm of the ratio of their lengths, and the time: k / K
-    and cos(pi k / K). Two layers of `width` tanh units give the logarithm of step * top and the logit of the momentum;
-    a free number for each iteration is added to both (`schedule`).
+    It sees only scalars, which do not change if the coordinates are rotated, if the loss or x is scaled, or if
+    irrelevant coordinates are added. With s the last move, y the change of the gradient g along it, and `top` the
+    largest y'y / s'y seen so far, they are the logarithms of s'y / s's and y'y / s'y over `top`, the cosines of (g, s)
+    and of (g, last g), the logarithm of the length of g over that of the last g, and the time: k / K and
+    cos(pi k / K). Two layers of `width` tanh units give the logarithm of step * top and the logit of the momentum; a
+    free number per iteration is added to each (`schedule`).
 
-    With step and momentum of conjugate gradients the iteration would be conjugate gradients (Polyak 1964); those need
-    g'Hg, which costs another evaluation. The scalars hold what is known of it without one.
+    With the right step and momentum the iteration would be conjugate gradients (Polyak 1964), but computing those needs
+    g'Hg, which costs another evaluation. The scalars hold what can be known about it without one.
 
-    Each step is one gradient. Before the first one no curvature is known: it is e^first * loss(start) / |g|^2 (a step
-    of Polyak's, 1969, towards the value 0), for which the loss at the start is evaluated, once in a run. Adding a
-    constant to the loss changes that step, and nothing else. If the loss at the start is 0, its length is e^first.
+    Each step takes one gradient. Before the first step no curvature is known, so that step is e^first * loss(start) /
+    |g|^2 (Polyak's step, 1969, towards the value 0); for it, the loss at the start is evaluated once per run. Adding a
+    constant to the loss changes that step and nothing else. If the loss at the start is 0, its length is e^first.
 
-    A run longer than `steps` goes on with the last numbers of the schedule.
+    Runs longer than `steps` keep using the last numbers of the schedule.
 
     >>> from pacopt import VaryingCurvature, loss_curves
     >>> law = VaryingCurvature.draw(seed=0)
@@ -78,7 +78,7 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
-        """The first step, the network (a row of offsets below each matrix), and two numbers for each iteration."""
+        """The first step, the network (a row of offsets below each matrix), and two numbers per iteration."""
         return {
             "first": Interval(-5.0, 5.0),
             "network": Tree(network_shapes(INPUTS, self.width, 2)),
@@ -86,7 +86,7 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         }
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """A plain heavy-ball method: the network is random, and its last layer zero."""
+        """A plain heavy-ball method: a random network whose last layer is zero."""
         return {
             "first": np.asarray(FIRST),
             "network": random_network(INPUTS, self.width, 2, seed),
@@ -94,18 +94,18 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         }
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> Memory:
-        """At rest, with the size of the loss at the start."""
+        """The start, at rest, with the size of the loss there."""
         refuse_nonsmooth(self, objective)
         start = jnp.abs(jnp.asarray(objective.loss(x)))
         rest, none = jax.tree.map(jnp.zeros_like, x), jnp.zeros_like(start)
         return Memory(x, rest, rest, none, start, jnp.asarray(0), none, none)
 
     def step(self, state: Memory, hyper: Hyper, objective: Objective) -> Memory:
-        """One gradient, some scalars, one move."""
+        """The state after one gradient and one move."""
         x, s, last, top, start, taken, *_ = state
         g = objective.gradient(x)
         y = jax.tree.map(jnp.subtract, g, last)
-        # Lengths before products of them: squares of squares would overflow early.
+        # Lengths first, then their products: squares of squares would overflow early.
         lengths = [_root(_dot(each, each)) for each in (s, y, g, last)]
         of_s, of_y, of_g, of_last = lengths
         sy = jnp.maximum(_dot(s, y), FLAT * of_s * of_y)
@@ -140,12 +140,12 @@ class ScalarRule(AbstractAlgorithm, AbstractInitialHyper, AbstractDecisions):
         return state.x
 
     def decisions(self, state: Memory) -> dict[str, Float[Array, ""]]:
-        """Step size times the largest curvature met so far, and momentum; before any curvature is met, neither."""
+        """The step size times the largest curvature seen so far, and the momentum; NaN before any curvature is seen."""
         found = {BOLDNESS: state.step * state.top, INERTIA: state.momentum}
         return {name: jnp.where(state.top > 0, value, jnp.nan) for name, value in found.items()}
 
     def textbook(self, state: Memory, mu: float, L: float) -> dict[str, Float[Array, ""]]:
-        """Polyak's constants for quadratics; the step size times the curvature met on this instance."""
+        """Polyak's constants for quadratics; the step size is multiplied by the curvature seen on this instance."""
         constant = HeavyBall().standard(mu, L)
         found = {BOLDNESS: constant["step_size"] * state.top, INERTIA: jnp.full_like(state.top, constant["momentum"])}
         return {name: jnp.where(state.top > 0, value, jnp.nan) for name, value in found.items()}
@@ -157,7 +157,7 @@ def _dot(a: Point, b: Point) -> Float[Array, ""]:
     return jnp.stack([jnp.sum(one * other) for one, other in pairs]).sum()
 
 
-# A root and a logarithm that are 0 where they are not defined, and so are their derivatives.
+# A square root and a logarithm; they and their derivatives are 0 where undefined.
 def _root(a: Float[Array, ""]) -> Float[Array, ""]:
     return jnp.where(a > 0, jnp.sqrt(jnp.where(a > 0, a, 1.0)), 0.0)
 

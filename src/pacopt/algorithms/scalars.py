@@ -1,4 +1,4 @@
-"""What a learned rule sees and how it decides: scalars that are defined everywhere, and a small network of them."""
+"""What learned rules are made of: scalars that are defined everywhere, and a small network of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,12 +11,12 @@ from jaxtyping import Array, Float
 from pacopt.errors import AlgorithmError
 from pacopt.support.numbers import is_whole
 
-#: Logarithms are shown to a network at a quarter of their size, and no further than this from 0.
+#: Networks see logarithms divided by four and clipped to this distance from 0.
 QUARTER, FAR = 0.25, 5.0
 
 
 def network(weights: Any, inputs: Float[Array, " i"]) -> Float[Array, " o"]:
-    """Two layers of tanh and a linear one; the last row of the first two matrices is added."""
+    """The outputs of two tanh layers and a linear one; the last row of each of the first two matrices is its offset."""
     hidden = inputs
     for layer in (weights["first"], weights["second"]):
         hidden = jnp.tanh(hidden @ layer[:-1] + layer[-1])
@@ -24,13 +24,13 @@ def network(weights: Any, inputs: Float[Array, " i"]) -> Float[Array, " o"]:
 
 
 def network_shapes(inputs: int, width: int, outputs: int) -> dict[str, np.ndarray]:
-    """Zeros, as many as such a network has numbers."""
+    """The arrays of such a network, filled with zeros."""
     shapes = {"first": (inputs + 1, width), "second": (width + 1, width), "last": (width, outputs)}
     return {name: np.zeros(shape) for name, shape in shapes.items()}
 
 
 def random_network(inputs: int, width: int, outputs: int, seed: int) -> dict[str, np.ndarray]:
-    """A random network whose last layer is zero, so that it says nothing yet."""
+    """A random network whose last layer is zero, so that its outputs are 0."""
     rng = np.random.default_rng(seed)
     drawn = network_shapes(inputs, width, outputs)
     for name, fan in (("first", inputs), ("second", width)):
@@ -38,15 +38,15 @@ def random_network(inputs: int, width: int, outputs: int, seed: int) -> dict[str
     return drawn
 
 
-# A quotient, a root, a cosine and a logarithm that are 0 where they are not defined, and so are their derivatives.
+# A quotient, a length, a cosine and a logarithm; they and their derivatives are 0 where undefined.
 def safe_ratio(a: Any, b: Float[Array, ""]) -> Float[Array, ""]:
-    """a / b for a positive b, else 0."""
+    """a / b for positive b, else 0."""
     return jnp.where(b > 0, a / jnp.where(b > 0, b, 1.0), 0.0)
 
 
 def length(a: Float[Array, " n"]) -> Float[Array, ""]:
-    """The length of a vector, by its largest entry, so that no square overflows."""
-    # The result does not depend on it, and the derivative of a maximum is NaN where rounding hides who has it.
+    """The length of a vector, scaled by its largest entry so that no square overflows."""
+    # The result does not depend on this, and the derivative of a maximum is NaN where rounding hides which entry it is.
     largest = jax.lax.stop_gradient(jnp.max(jnp.abs(a)))
     part = a / jnp.where(largest > 0, largest, 1.0)
     square = jnp.sum(part * part)
@@ -54,28 +54,28 @@ def length(a: Float[Array, " n"]) -> Float[Array, ""]:
 
 
 def cosine(a: Float[Array, " n"], b: Float[Array, " n"], of_a: Any, of_b: Any) -> Float[Array, ""]:
-    """The cosine of the angle between two vectors of these lengths."""
+    """The cosine of the angle between two vectors with these lengths."""
     return jnp.sum(a * safe_ratio(jnp.ones_like(of_a), of_a) * (b * safe_ratio(jnp.ones_like(of_b), of_b)))
 
 
 def log_ratio(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
-    """log(a / b) as a network sees it."""
+    """log(a / b), as networks see it."""
     fine = (a > 0) & (b > 0) & jnp.isfinite(a) & jnp.isfinite(b)
     log = jnp.log(jnp.where(fine, a, 1.0)) - jnp.log(jnp.where(fine, b, 1.0))
     return jnp.clip(QUARTER * jnp.where(fine, log, 0.0), -FAR, FAR)
 
 
 def size(name: str, *, optional: bool = False) -> Callable[[Any], Any]:
-    """What makes a size of a rule of what a user gave, or refuses it."""
+    """A converter that returns a valid size unchanged and refuses anything else."""
 
     def checked(value: Any) -> Any:
         if is_whole(value, 1) or (optional and value is None):
             return value
         raise AlgorithmError(
-            f"{name} of a rule is {value!r}.",
-            "It is a whole number, at least 1.",
-            "Its numbers are counted when it is made.",
-            "Use steps=50, with the steps that a run will have.",
+            f"{name} is {value!r}.",
+            "It must be a whole number, at least 1.",
+            "Sizes are fixed when an algorithm is made.",
+            "Pass a positive whole number; for steps, the number of steps a run will have.",
         )
 
     return checked

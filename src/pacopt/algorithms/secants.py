@@ -1,4 +1,4 @@
-"""BFGS matrices H = gamma U + V, kept in two parts so that each can be weighed: whole, or as the last pairs."""
+"""BFGS matrices H = gamma U + V, in two parts that can be weighted separately: as matrices, or as the last pairs."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ Vector = Float[Array, " n"]
 
 
 class Whole(NamedTuple):
-    """U, the identity at first, and V, zero at first, as matrices."""
+    """U and V as matrices, which start as the identity and zero."""
 
     start: Float[Array, "n n"]
     learned: Float[Array, "n n"]
@@ -24,7 +24,7 @@ class Whole(NamedTuple):
         return self.start @ vector, self.learned @ vector
 
     def updated(self, move: Vector, change: Vector, usable: Bool[Array, ""]) -> "Whole":
-        """(I - rho s y') . (I - rho y s') of both, and rho s s' added to V; unchanged unless the pair is usable."""
+        """Both as (I - rho s y') . (I - rho y s'), with rho s s' added to V; unchanged unless the pair is usable."""
         weight = jnp.where(usable, safe_ratio(1.0, jnp.sum(move * change)), 0.0)
 
         def renewed(matrix: Array, added: float) -> Array:
@@ -37,14 +37,14 @@ class Whole(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """The last moves and changes of the gradient, the newest last, and 1 / (move'change); empty rows weigh nothing."""
+    """The last moves and gradient changes, newest last, and 1 / (move'change); empty rows have weight zero."""
 
     moves: Float[Array, "memory n"]
     changes: Float[Array, "memory n"]
     weights: Float[Array, " memory"]
 
     def applied(self, vector: Vector) -> tuple[Vector, Vector]:
-        """U and V times a vector, by the two loops of L-BFGS, of which the second is run for each part."""
+        """U and V times a vector, by the two-loop recursion of L-BFGS; the second loop runs for each part."""
 
         def up(both: tuple[Array, Array], row: tuple[Array, Array, Array, Array]) -> tuple[Any, None]:
             (start, learned), (move, change, weight, part) = both, row
@@ -56,7 +56,7 @@ class Pairs(NamedTuple):
         return both
 
     def solved(self, vector: Vector, start: Callable[[Vector], Vector]) -> Vector:
-        """H times a vector, where H started from this linear map in place of gamma I."""
+        """H times a vector, where H starts from this linear map instead of gamma I."""
 
         def up(vector: Array, row: tuple[Array, Array, Array, Array]) -> tuple[Array, None]:
             move, change, weight, part = row
@@ -66,7 +66,7 @@ class Pairs(NamedTuple):
         return jax.lax.scan(up, start(vector), (*self, parts))[0]
 
     def _descended(self, vector: Vector) -> tuple[Vector, Float[Array, " memory"]]:
-        """The first of the two loops, from the newest pair to the oldest."""
+        """The result of the first of the two loops, from the newest pair to the oldest."""
 
         def down(vector: Array, row: "Pairs") -> tuple[Array, Array]:
             move, change, weight = row
@@ -76,7 +76,7 @@ class Pairs(NamedTuple):
         return jax.lax.scan(down, vector, self, reverse=True)
 
     def updated(self, move: Vector, change: Vector, usable: Bool[Array, ""]) -> "Pairs":
-        """The newest pair in place of the oldest, if it is usable."""
+        """The pairs with this one in place of the oldest, if it is usable."""
         weight = safe_ratio(1.0, jnp.sum(move * change))
 
         def pushed(rows: Array, row: Array) -> Array:
@@ -88,13 +88,13 @@ class Pairs(NamedTuple):
 
 
 def nothing_known(like: Vector, memory: int | None) -> Whole | Pairs:
-    """H = gamma I, as matrices, or with room for so many pairs."""
+    """H = gamma I, as matrices or with room for `memory` pairs."""
     if memory is None:
         return Whole(jnp.eye(like.size, dtype=like.dtype), jnp.zeros((like.size, like.size), like.dtype))
     return no_pairs(like, memory)
 
 
 def no_pairs(like: Vector, memory: int) -> Pairs:
-    """Room for so many pairs."""
+    """An empty memory with room for `memory` pairs."""
     empty = jnp.zeros((memory, like.size), like.dtype)
     return Pairs(empty, empty, empty[:, 0])

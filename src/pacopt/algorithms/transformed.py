@@ -17,7 +17,7 @@ from pacopt.space import AbstractSpace, Tree
 
 
 class AbstractCoordinates(eqx.Module):
-    """A linear map from other coordinates to those of the problem, which may read what the loss reads of an instance.
+    """A linear map from other coordinates to those of the problem; it may read what the loss reads of an instance.
 
     >>> class Scaled(AbstractCoordinates):  # in units in which the largest curvature is 1
     ...     def applied(self, z, instance):
@@ -30,7 +30,7 @@ class AbstractCoordinates(eqx.Module):
 
 
 class Placed(NamedTuple):
-    """The state of the algorithm in its coordinates, and the point that it stands for."""
+    """The state of the algorithm in its coordinates, the start, and the current point."""
 
     inner: State
     origin: Point
@@ -38,7 +38,7 @@ class Placed(NamedTuple):
 
 
 class Seen(AbstractProblem):
-    """A problem in the coordinates z of x = origin + M z, which start at 0."""
+    """A problem in coordinates z, x = origin + M z, which start at 0."""
 
     problem: AbstractProblem
     coordinates: AbstractCoordinates
@@ -53,18 +53,18 @@ class Seen(AbstractProblem):
         return jax.tree.map(lambda x, move: x + move, self.origin, self.coordinates.applied(z, instance))
 
     def loss(self, x: Point, instance: Instance) -> Float[Array, ""]:
-        """The loss at the point that z stands for."""
+        """The loss at the point that z represents."""
         return self.problem.loss(self.at(x, instance), instance)
 
 
 class Transformed(AbstractAlgorithm, AbstractInitialHyper):
     """An algorithm that runs in coordinates z, x = start + M z, from z = 0, where M depends on the instance.
 
-    **Theory** As for `Preconditioned`: a gradient step by z is a step along -M M' gradient(x). There M is an array that
-    all instances share; here it is a map (`AbstractCoordinates`) that reads the instance, so that each has a metric of
-    its own: one over its own Lipschitz constant, or a division in Fourier space by what its blur does.
+    **Theory** As for `Preconditioned`, a gradient step in z is a step along -M M' gradient(x). There M is an array
+    shared by all instances; here it is a map (`AbstractCoordinates`) that reads the instance, so each instance has its
+    own metric: one over its Lipschitz constant, or a division by the effect of its blur in Fourier space.
 
-    **Gradients** As many as those of the algorithm in it, and the same hyperparameters.
+    **Gradients** As many as the inner algorithm takes; the hyperparameters are the same too.
     """
 
     algorithm: AbstractAlgorithm
@@ -76,11 +76,11 @@ class Transformed(AbstractAlgorithm, AbstractInitialHyper):
 
     @property
     def hyperparameters(self) -> Mapping[str, AbstractSpace | Tree]:
-        """Those of the algorithm."""
+        """The hyperparameters of the algorithm."""
         return self.algorithm.hyperparameters
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """As the algorithm says."""
+        """Where the algorithm starts training."""
         return initial_of(self.algorithm, seed)
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> Placed:
@@ -91,16 +91,16 @@ class Transformed(AbstractAlgorithm, AbstractInitialHyper):
         return Placed(self.algorithm.init(zero, hyper, seen), x, x)
 
     def step(self, state: Placed, hyper: Hyper, objective: Objective) -> Placed:
-        """One step of the algorithm."""
+        """The state after one step of the algorithm."""
         seen = self._seen(state.origin, objective)
         inner = self.algorithm.step(state.inner, hyper, seen)
         point = Seen(objective.problem, self.coordinates, state.origin).at(self.algorithm.read(inner), seen.instance)
         return Placed(inner, state.origin, point)
 
     def read(self, state: Placed) -> Point:
-        """The point that z stands for."""
+        """The point that z represents."""
         return state.point
 
     def _seen(self, origin: Point, objective: Objective) -> Objective:
-        """What the algorithm sees."""
+        """The objective in the coordinates z."""
         return Objective(Seen(objective.problem, self.coordinates, origin), objective.instance)

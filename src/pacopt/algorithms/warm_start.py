@@ -1,4 +1,4 @@
-"""Any algorithm from another start: a function of the instance that is learned, fitted or trained."""
+"""Any algorithm from another start: a learned function of the instance, either fitted or trained."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ from pacopt.space import Array as ArraySpace
 
 
 def names(given: Any) -> tuple[str, ...]:
-    """Names of fields; one alone may be given as it is."""
+    """Names of fields as a tuple; a single name may be given as a string."""
     found = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
     if not found or not all(isinstance(name, str) for name in found) or len(set(found)) < len(found):
         raise AlgorithmError(
             f"reads is {given!r}.",
-            "It has the name of at least one field of an instance, each once.",
+            "It must name at least one field of an instance, and each field only once.",
             "The start is a function of these fields.",
             'Use reads=("b",), for example.',
         )
@@ -30,24 +30,24 @@ def names(given: Any) -> tuple[str, ...]:
 
 
 class WarmStart(AbstractAlgorithm, AbstractInitialHyper):
-    """An algorithm that begins at x0 = start + W f, f the numbers in some fields of the instance, and a 1 after them.
+    """An algorithm that begins at x0 = start + W f, where f holds the numbers in some fields of the instance, then a 1.
 
-    Where instances have something in common, one matrix and new right-hand sides say, solutions are about a linear
-    function of the data: x0 is then so near that no method in the span of its gradients from the usual start gets
-    there. It goes with every algorithm that draws nothing, and takes no gradients of its own.
+    When instances have something in common, such as one matrix with new right-hand sides, solutions are roughly a
+    linear function of the data. Then x0 is closer than any method gets from the usual start by combining its gradients.
+    It works with every algorithm that draws no random numbers, and takes no extra gradients.
 
-    **What does not change** The start of the problem. Its loss is what ratios are to, and it is what the safeguard
-    returns if the run ends above it, or at no finite number. So a start that is worse than no start is certified as
-    what it is.
+    **What does not change** The start of the problem. Ratios are still to its loss, and the safeguard still returns it
+    if the run ends above it or at a loss that is not finite. So a warm start that is worse than none is certified as
+    such.
 
-    **What it may read** Fields that the loss reads, which is found by tracing it, and no others: those that only
-    `minimum` reads are not known in use. The certificate says which fields these are.
+    **What it may read** Only fields that the loss reads, which tracing the loss reveals: fields that only `minimum`
+    reads are unknown in use. The certificate says which fields are read.
 
-    **Fixed or trained** `WarmStart(algorithm, reads=("b",), weights=W)` has that W, one row for each unknown, and the
-    hyperparameters of the algorithm; `fitted_start` fits W to solutions of prior instances. With a `dimension`, the
-    number of unknowns, it is trained with `pacopt.priors.Train` beside those, as the hyperparameter `start`, in units
-    of the root mean square of `weights`: from `weights` if they are given, else from zero, where `features` says how
-    many numbers the fields have in all.
+    **Fixed or trained** `WarmStart(algorithm, reads=("b",), weights=W)` uses that W, with one row per unknown, and has
+    the hyperparameters of the algorithm; `fitted_start` fits W to solutions of prior instances. With a `dimension`, the
+    number of unknowns, W is trained with `pacopt.priors.Train` alongside those, as the hyperparameter `start`, in units
+    of the root mean square of `weights`. Training begins from `weights` if given, else from zero; then `features` is
+    the total number of numbers in the fields.
 
     >>> from pacopt import ConjugateGradients, FixedCurvature, fitted_start, split, tabulate
     >>> law = FixedCurvature.draw(seed=0, n=5)
@@ -61,21 +61,21 @@ class WarmStart(AbstractAlgorithm, AbstractInitialHyper):
 
     algorithm: AbstractAlgorithm
     reads: tuple[str, ...] = eqx.field(static=True, converter=names)
-    #: One row for each unknown; a column for each number, and one for the constant.
+    #: One row per unknown, one column per number that is read, and one for the constant.
     weights: Array | np.ndarray | None = eqx.field(converter=as_array, default=None)
     #: The number of unknowns, if the start is trained.
     dimension: int | None = eqx.field(static=True, default=None, kw_only=True)
     features: int | None = eqx.field(static=True, default=None, kw_only=True)
 
     def __check_init__(self) -> None:
-        """Refuse weights and sizes that are none, and algorithms that draw random numbers."""
+        """Refuse invalid weights and sizes, and algorithms that draw random numbers."""
         refuse_unwrappable(self, self.algorithm, "The start is changed")
         checked_number(self, "dimension", self.dimension, 1)
         checked_number(self, "features", self.features, 1)
         if self.weights is None and (self.dimension is None or self.features is None):
             raise AlgorithmError(
                 f"WarmStart was given no weights, dimension={self.dimension} and features={self.features}.",
-                "It has weights that are known, or the sizes of those to be trained.",
+                "It needs either known weights or the sizes of weights to be trained.",
                 "",
                 "Use weights=pacopt.fitted_start(problem, split, reads=...), or dimension=50, features=50.",
             )
@@ -93,25 +93,26 @@ class WarmStart(AbstractAlgorithm, AbstractInitialHyper):
 
     @property
     def hyperparameters(self) -> Any:
-        """Those of the algorithm, and `start` if it is trained."""
+        """The hyperparameters of the algorithm, and `start` if it is trained."""
         return with_own(self, self.algorithm, self._own)
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """Where the algorithm starts, from `weights` or from the start of the problem."""
+        """Where the algorithm starts training, with zero added to `weights` or to the start of the problem."""
         found = initial_of(self.algorithm, seed)
         return found if self.dimension is None else {**found, "start": np.zeros(self._shape)}
 
     def init(self, x: Point, hyper: Hyper, objective: Objective) -> State:
-        """The algorithm at the other start."""
+        """The algorithm at the warm start."""
         refuse_hidden(self.reads, type(self).__name__, objective.problem, x, objective.instance)
         flat, as_point = ravel_pytree(x)
         given, weights = numbers_in(self.reads, objective.instance, flat.dtype), self._weights(hyper)
         if weights.shape != (flat.size, given.size):
             raise AlgorithmError(
                 f"A point of {type(objective.problem).__name__} has {flat.size} unknowns, the fields "
-                f"{', '.join(self.reads)} have {given.size - 1} numbers, and the weights the shape "
+                f"{', '.join(self.reads)} have {given.size - 1} numbers, and the weights have the shape "
                 f"{list(weights.shape)}.",
-                f"They have the shape [{flat.size}, {given.size}]: a column for each number, and one for the constant.",
+                f"The weights must have the shape [{flat.size}, {given.size}]: one column per number, and one for the "
+                "constant.",
                 "",
                 f"Fit them to the same problem, or use dimension={flat.size}, features={given.size - 1}.",
             )
@@ -119,7 +120,7 @@ class WarmStart(AbstractAlgorithm, AbstractInitialHyper):
         return self.algorithm.init(start, inner_hyper(self.algorithm, hyper), objective)
 
     def step(self, state: State, hyper: Hyper, objective: Objective) -> State:
-        """One step of the algorithm."""
+        """The state after one step of the algorithm."""
         return self.algorithm.step(state, inner_hyper(self.algorithm, hyper), objective)
 
     def read(self, state: State) -> Point:
@@ -137,13 +138,13 @@ class WarmStart(AbstractAlgorithm, AbstractInitialHyper):
 
 
 def numbers_in(reads: tuple[str, ...], instance: Instance, dtype: Any) -> Float[Array, " features"]:
-    """The numbers in these fields, one after the other, and a 1."""
+    """The numbers in these fields, one after another, then a 1."""
     parts = [jnp.ravel(jnp.asarray(instance[name])) for name in reads]
     for name, part in zip(reads, parts, strict=True):
         if jnp.iscomplexobj(part):
             raise AlgorithmError(
                 f"The field {name!r} has complex numbers.",
-                "A start is computed from real ones.",
+                "A start is computed from real numbers.",
                 "",
                 "Store real and imaginary parts as two fields.",
             )
@@ -160,15 +161,15 @@ def _check_weights(weights: Any, dimension: int | None, features: int | None) ->
         sizes = "" if dimension is None and features is None else f", with dimension={dimension}, features={features}"
         raise AlgorithmError(
             f"The weights have the shape {list(shape)} and the type {kind}{sizes}.",
-            "They are a matrix of real numbers: a row for each unknown, a column for each number that is read, and one "
+            "They must be a matrix of real numbers: one row per unknown, one column per number that is read, and one "
             "for the constant.",
-            "The start is their product with what is read.",
+            "The start is computed by multiplying them with what is read.",
             "Use weights=pacopt.fitted_start(problem, split, reads=...).",
         )
     if not np.isfinite(weights).all():
         raise AlgorithmError(
             "The weights have entries that are not finite.",
-            "All are numbers.",
-            "No run would have a start.",
-            "Fit them anew.",
+            "All must be finite.",
+            "No run would have a valid start.",
+            "Fit them again.",
         )

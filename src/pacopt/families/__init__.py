@@ -1,6 +1,6 @@
-"""Streams of problems that people really solve, each with what is learned for it and what they use today.
+"""Families of problems that people really solve, each with an algorithm to learn and the solvers in use today.
 
-A `Family` of your own goes the same way: `contest` learns and certifies it, and compares it with the usual solvers.
+Your own `Family` works the same way: `contest` learns and certifies it, and compares it with the usual solvers.
 """
 
 import lazy_loader

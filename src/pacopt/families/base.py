@@ -1,4 +1,4 @@
-"""A family: a stream of problems, what is learned for it, and what people use today."""
+"""A family: a set of similar problems, the algorithm to learn for it, and the solvers people use today."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,22 +28,22 @@ from pacopt.splits import Split, split
 from pacopt.stages.baselines import Baseline
 from pacopt.stages.weighing import Prior
 
-#: What the learned algorithm and the one that Optuna tuned are called among the others.
+#: The names of the learned algorithm and of the one tuned by Optuna.
 LEARNED, TUNED = "learned", "Optuna"
-#: The seed of draws that are used for nothing.
+#: The seed for placeholder draws.
 SPARE = 2_000_003
 
 
 class Sampler(Protocol):
-    """Draws independent instances, or independent groups of them; another seed, other draws."""
+    """Draws independent instances, or independent groups of them; a different seed gives different draws."""
 
     def __call__(self, count: int, *, seed: int) -> Instances:
-        """So many draws."""
+        """This many draws."""
         ...
 
 
 class Sizes(NamedTuple):
-    """How many draws each part of the split has."""
+    """The number of draws in each part of the split."""
 
     prior: int = 500
     train: int = 2000
@@ -51,7 +51,7 @@ class Sizes(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of draws in all parts."""
         return sum(self)
 
 
@@ -59,12 +59,12 @@ class Sizes(NamedTuple):
 class Family:
     """A set of similar problems, the algorithm to learn for it, and the solvers that people use today.
 
-    `sample(count, seed=...)` draws instances. `algorithm` is what is learned; a function instead is given a split,
-    for example to learn a metric, whose prior part is that of the family and whose other parts are other draws. `usual`
-    are the solvers that people use, by name, the textbook first, each with as many gradients; by default they are the
-    usual ones for smooth problems, or for problems with a proximal map. `tuned` is the algorithm that Optuna tunes,
-    with a few numbers, as many runs as learning takes, and at most 300 trials. `prior`, `score` and `budget` are
-    those of `learn`. `note` is printed beside the results.
+    `sample(count, seed=...)` draws instances. `algorithm` is what is learned; it may be a function of a split, for
+    example to learn a metric. That split has the family's prior part; its other parts are unrelated draws. `usual` are
+    the solvers people use, by name, the textbook first, each with the same number of gradients; by default they are the
+    usual ones for smooth problems, or for problems with a proximal map. `tuned` is the algorithm that Optuna tunes: it
+    has a few hyperparameters, and gets as many runs as learning takes, in at most 300 trials. `prior`, `score` and
+    `budget` are passed to `learn`. `note` is printed beside the results.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from pacopt import AbstractProblem
@@ -97,7 +97,7 @@ class Family:
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no family, and fill in the usual solvers, and what is tuned."""
+        """Refuse invalid parts, and fill in the usual solvers and the algorithm to tune."""
         _check(self)
         proximal = isinstance(self.problem, AbstractProximable)
         usual = self.usual or (usual_proximal() if proximal else usual_smooth(self.problem, self.steps))
@@ -117,12 +117,12 @@ class Family:
         return replace(self, sizes=self.sizes._replace(**sizes))
 
     def drawn(self, seed: int) -> Split:
-        """Instances, divided into a split."""
+        """A split of instances drawn with this seed."""
         size = self.sizes
         return split(self.sampled(size.total, seed=seed), prior=size.prior, train=size.train, test=size.test, seed=seed)
 
     def sampled(self, count: int, *, seed: int) -> Instances:
-        """This many draws, counted."""
+        """This many draws, after checking their number."""
         try:
             found: Any = self.sample(count, seed=seed)
         except TypeError as error:
@@ -130,22 +130,22 @@ class Family:
                 raise
             raise FamilyError(
                 f"sample({count}, seed={seed}) of the family {self.name!r} failed: {error}.",
-                "It is a function sample(count, *, seed).",
-                "Another seed gives other draws: fresh ones show whether what is certified holds.",
+                "It must be a function sample(count, *, seed).",
+                "A different seed gives fresh draws, which show whether the certified claims hold.",
                 "Let it take a seed.",
             ) from error
         if not isinstance(found, Instances) or found.count != count:
             told = f"{found.count} draws" if isinstance(found, Instances) else f"a {type(found).__name__}"
             raise FamilyError(
                 f"sample({count}, seed={seed}) of the family {self.name!r} returned {told}.",
-                "It returns pacopt.Instances with as many instances as were asked for; with groups, as many groups.",
-                "Statements are made for that many independent draws.",
-                "Draw exactly as many.",
+                "It must return pacopt.Instances with exactly that many instances, or groups if there are groups.",
+                "Statements are about that many independent draws.",
+                "Return exactly that many draws.",
             )
         return found
 
     def learns(self, parts: Split) -> AbstractAlgorithm:
-        """The algorithm to learn, which may use the prior part; it never gets a training instance."""
+        """The algorithm to learn, which may depend on the prior part but never on a training instance."""
         if isinstance(self.algorithm, AbstractAlgorithm):
             return self.algorithm
         spare = split(self.sampled(3, seed=SPARE), prior=1, train=1, test=1, seed=0)
@@ -153,19 +153,19 @@ class Family:
 
 
 def _check(family: Family) -> None:
-    """Refuse a name that is no file name, and parts that are none."""
+    """Refuse a name that cannot be a file name, and invalid parts."""
     if not isinstance(family.name, str) or not re.fullmatch(r"[\w-]+", family.name):
         raise FamilyError(
             f"The name of the family is {family.name!r}.",
-            "It is a word of letters, digits, _ and -.",
-            "Its run and its picture are called by it.",
+            "It must consist of letters, digits, _ and - only.",
+            "Its run and its picture are stored under this name.",
             'Use "my_family".',
         )
     odd = [name for name in family.usual if not isinstance(name, str) or not name.isprintable() or "/" in name]
     if odd:
         raise FamilyError(
             f"A usual solver of {family.name!r} is called {odd[0]!r}.",
-            "Its name is a text that can be printed, without a /.",
+            "The name must be printable text without a /.",
             "A run is stored under it.",
             "Give it another name.",
         )
@@ -173,50 +173,50 @@ def _check(family: Family) -> None:
     if taken:
         raise FamilyError(
             f"A usual solver of {family.name!r} is called {taken[0]!r}.",
-            f"{LEARNED!r} and {TUNED!r} are the names of what is learned and of what Optuna tunes.",
+            f"{LEARNED!r} and {TUNED!r} are reserved for the learned algorithm and the one that Optuna tunes.",
             "",
             "Give it another name.",
         )
     if not isinstance(family.problem, AbstractProblem):
         raise FamilyError(
             f"The problem of {family.name!r} is a {type(family.problem).__name__}.",
-            "It is an object derived from pacopt.AbstractProblem.",
+            "It must be an object derived from pacopt.AbstractProblem.",
             "",
-            "Write its class with start and loss, and call it: MyProblem().",
+            "Write a class with start and loss, and pass an object of it: MyProblem().",
         )
     if not callable(family.sample):
         raise FamilyError(
-            f"What draws instances of {family.name!r} is a {type(family.sample).__name__}.",
-            "It is a function sample(count, *, seed) that returns pacopt.Instances.",
-            "Fresh draws show whether what is certified holds.",
-            "If you have a fixed set of instances and no more, use pacopt.learn.",
+            f"The sampler of {family.name!r} is a {type(family.sample).__name__}.",
+            "It must be a function sample(count, *, seed) that returns pacopt.Instances.",
+            "Fresh draws show whether the certified claims hold.",
+            "If you only have a fixed set of instances, use pacopt.learn.",
         )
     if isinstance(family.algorithm, type):
         raise FamilyError(
             f"The algorithm of {family.name!r} is the class {family.algorithm.__name__}.",
-            "It is an object, or a function of a Split that returns one.",
+            "It must be an object, or a function that takes a Split and returns one.",
             "",
             f"Call the class: {family.algorithm.__name__}().",
         )
 
 
 def _baseline(family: str, name: str, given: Any) -> Baseline:
-    """A usual solver; an algorithm without hyperparameters, or with a textbook, is one by itself."""
+    """A usual solver as a baseline; an algorithm alone will do if it has textbook hyperparameters or none at all."""
     if isinstance(given, AbstractAlgorithm):
         return Baseline(algorithm=given)
     if not isinstance(given, Baseline):
         raise FamilyError(
             f"The usual solver {name!r} of {family!r} is a {type(given).__name__}.",
-            "It is a pacopt.Baseline, or an algorithm.",
+            "It must be a pacopt.Baseline or an algorithm.",
             "",
-            "Use {name: pacopt.Baseline(algorithm=pacopt.LBFGS())}; another solver is "
+            "Use {name: pacopt.Baseline(algorithm=pacopt.LBFGS())}, or for any other solver "
             "pacopt.Baseline(engine=pacopt.BlackBox(solve, {})).",
         )
     return given
 
 
 def usual_smooth(problem: AbstractProblem, steps: int) -> dict[str, Baseline]:
-    """What people take for smooth losses: textbook methods, and those that choose their steps themselves."""
+    """The usual solvers for smooth losses: textbook methods, and methods that choose their own step sizes."""
     solvers: dict[str, AbstractAlgorithm] = {
         "gradient descent": GradientDescent(),
         "Nesterov": Nesterov(),
@@ -229,7 +229,7 @@ def usual_smooth(problem: AbstractProblem, steps: int) -> dict[str, Baseline]:
 
 
 def usual_proximal() -> dict[str, Baseline]:
-    """What people take for losses with a proximal map."""
+    """The usual solvers for losses with a proximal map."""
     solvers: dict[str, AbstractAlgorithm] = {
         "ISTA": ProximalGradient(),
         "FISTA with restart": FISTA(),

@@ -1,4 +1,4 @@
-"""A family from its data to a report: learned, certified, and compared with what people use today."""
+"""A family from data to report: learned, certified, and compared with the solvers people use today."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -27,11 +27,11 @@ from pacopt.stages.baselines import Baseline, Opponent, opponents
 from pacopt.support.intervals import mean_interval
 from pacopt.support.progress import StageProgress, silent
 
-#: The usual solvers are compared on so many rows of the prior split, to find the best of them; curves are of as many.
+#: The number of prior rows on which the best of the usual solvers is found, and of fresh rows in the curves.
 ENOUGH = 1000
 #: A gradient through an unrolled run costs about three runs.
 GRADIENT = 3
-#: Fresh draws have a seed of their own; if more than this part of them was seen before, they are none.
+#: Fresh draws use a separate seed; if more than this fraction of them was seen before, they are not fresh.
 FRESH, REPEATED = 1_000_003, 0.5
 
 
@@ -43,10 +43,10 @@ def contest(
     out: Path | None = None,
     progress: StageProgress = silent,
 ) -> Contest:
-    """Learn what a family asks for, certify it, and compare it with the usual solvers on fresh draws.
+    """The outcome of learning a family's algorithm, certifying it, and comparing it with usual solvers on fresh draws.
 
-    The prior split decides which of the usual solvers is the best, so that the gain over it can be certified. The
-    run is saved in the directory `out`, if given. The seed determines everything.
+    The best of the usual solvers is chosen on the prior split, so that the gain over it can be certified. The run is
+    saved in the directory `out`, if given. The seed determines everything.
     """
     clock = time.perf_counter()
     parts = family.drawn(seed)
@@ -97,7 +97,7 @@ def contest(
 
 @dataclass(slots=True)
 class _Counting:
-    """Passes on what it is told of stages, and remembers how many runs there were."""
+    """Passes on progress, and remembers how many runs each stage took."""
 
     tell: StageProgress
     finished: dict[str, int] = field(default_factory=dict)
@@ -113,40 +113,40 @@ class _Counting:
 
 
 def _trained(learned: Learned) -> int:
-    """How many runs were differentiated: those of all updates of a training."""
+    """The number of runs that were differentiated, over all training updates."""
     training: Any = learned.table.provenance.get("training", {})
     return int(sum(training.get("updates", ()))) * int(training.get("batch", 0))
 
 
 def _seeded(instances: Instances, seed: int, part: str) -> Instances:
-    """The rows with random numbers, for algorithms that draw some and for groups of which a row is drawn."""
+    """The rows with random numbers, for stochastic algorithms and for groups from which a row is drawn."""
     return instances.drawn(root=seed, part=part)
 
 
 def _fresh(family: Family, parts: Split, count: int, seed: int) -> Instances:
-    """Draws that were not there before; a sampler that gives the same ones again is refused."""
+    """Draws not seen before; a sampler that repeats itself is refused."""
     drawn = family.sampled(count, seed=seed + FRESH)
     seen = np.concatenate([parts.prior.fingerprints, parts.train.fingerprints, parts.test.fingerprints])
     again = float(np.isin(drawn.fingerprints, seen).mean())
     if again > REPEATED:
         raise FamilyError(
             f"{100 * again:.0f} % of the fresh draws of {family.name!r} are instances that were learned from.",
-            "Another seed gives other draws.",
-            "On what was learned from, everything looks as it was certified.",
-            "Let sample use its seed; if you have a fixed set of instances and no more, use pacopt.learn.",
+            "A different seed must give different draws.",
+            "On instances that were learned from, every claim would seem to hold.",
+            "Make sample use its seed. If you only have a fixed set of instances, use pacopt.learn.",
         )
     return drawn
 
 
 def _best(family: Family, usual: Sequence[Opponent], score: AbstractScore, prior: Instances) -> str:
     """The usual solver with the smallest mean score on prior instances."""
-    # Losses at the start are told by algorithms in JAX; other engines need not tell them.
+    # Algorithms in JAX report the losses at the start; other engines need not.
     telling = [each for each in usual if isinstance(each.engine, Traced) or not score.relative]
     if not telling:
         raise FamilyError(
             f"None of the usual solvers of {family.name!r} is an algorithm in JAX.",
-            "At least one is, where losses are compared with their start.",
-            "It tells the losses at the start.",
+            "At least one must be if the score compares losses with their start.",
+            "It reports the losses at the start.",
             'Add one: usual={..., "gradient descent": pacopt.Baseline(algorithm=pacopt.GradientDescent())}.',
         )
     first, rest = telling[0], [each for each in usual if each is not telling[0]]
@@ -159,8 +159,8 @@ def _best(family: Family, usual: Sequence[Opponent], score: AbstractScore, prior
 def _studied(
     family: Family, parts: Split, score: AbstractScore, runs: int, seed: int, progress: StageProgress
 ) -> tuple[Tuned, Baseline]:
-    """What Optuna finds with as many runs, as a baseline."""
-    assert family.tuned is not None  # which a family sees to
+    """What Optuna finds with the same number of runs, also as a baseline."""
+    assert family.tuned is not None  # set by Family itself
     engine = Traced(family.problem, family.tuned, family.steps)
     study = tuned(engine, _seeded(parts.prior, seed, "prior"), score, runs=runs, seed=seed, progress=progress)
     return study, Baseline(study.hyper, family.tuned)
@@ -173,13 +173,13 @@ def _beside(
     score: AbstractScore,
     instances: Instances,
 ) -> LossTable:
-    """A table of one candidate, with others beside it as baselines."""
+    """A table of one candidate, with the other solvers as baselines."""
     table = runner.table({name: np.asarray([value]) for name, value in hyper.items()}, instances)
     return replace(table, baselines={each.name: each.losses(score, instances, None, table.start)[0] for each in others})
 
 
 def _alone(table: LossTable, name: str) -> LossTable:
-    """The runs of one of the solvers of a table as a table of their own."""
+    """A table with the runs of just one of the solvers."""
     losses = table.baselines[name][None] if name in table.baselines else table.losses[:1]
     return LossTable(losses, table.start, columns=table.columns)
 
@@ -192,7 +192,7 @@ def _curves(
     instances: Instances,
     at: tuple[int, ...],
 ) -> dict[str, np.ndarray]:
-    """Mean scores at some steps, of all solvers that tell; none where a score counts steps itself."""
+    """Mean scores at the given steps, for all solvers that report them; none if the score itself counts steps."""
     if not score.relative:
         return {}
     found = engine.curves({name: np.asarray([value]) for name, value in hyper.items()}, instances, at)

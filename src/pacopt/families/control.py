@@ -1,4 +1,4 @@
-"""The quadratic programs of a quadcopter's controller: rho of each constraint learned, against OSQP itself."""
+"""The quadratic programs of a quadcopter's controller: a learned rho for each constraint, against OSQP itself."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,17 +16,17 @@ from pacopt.scores import Effort
 from pacopt.stages.baselines import Baseline
 from pacopt.support.machine import cores
 
-#: At most so many iterations are counted, for all solvers.
+#: The iteration limit for all solvers.
 CAP = 100
 
 
 def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
-    """The family: flights of a quadcopter, whose problems are solved to OSQP's residuals at `eps`.
+    """The family of quadcopter flights, whose problems are solved until OSQP's residuals meet tolerance `eps`.
 
-    We learn OSQP's own iteration with a rho for each of the 304 constraints, sigma and the relaxation. A draw is a
-    flight, and its ten problems are a group. The score is the number of iterations, up to `cap`, until OSQP's test
-    stops it. The usual solvers are OSQP with its defaults, which adapt rho and scale the problem, and the
-    plain iteration with the same numbers. They need `pip install "pacopt[solvers]"`.
+    We learn OSQP's own iteration: a rho for each of the 304 constraints, sigma and the relaxation. A draw is a flight,
+    and its ten problems are a group. The score is the number of iterations, up to `cap`, until OSQP's test stops it.
+    The usual solvers are OSQP with its defaults, which adapt rho and scale the problem, and the plain iteration with
+    the same values. They need `pip install "pacopt[solvers]"`.
     """
     plain, solver = ADMM([0] * 304), solved_by_osqp(eps, cap, workers=cores())
     return Family(
@@ -47,21 +47,21 @@ def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
 
 
 def solved_by_osqp(eps: float, cap: int = CAP, *, workers: int = 1) -> BlackBox:
-    """OSQP at these tolerances, which looks at its residuals after each iteration, so that these are counted exactly.
+    """OSQP at these tolerances, checking its residuals after every iteration so that the count is exact.
 
-    Everything else is as OSQP has it: rho is adapted, and the problem scaled.
+    Everything else is at OSQP's defaults: rho is adapted, and the problem is scaled.
     """
     settings = {"check_termination": 1, "eps_abs": eps, "eps_rel": eps, "max_iter": cap}
     return osqp(program, settings=settings, workers=workers)
 
 
 def rescaled(hyper: Mapping[str, Any], instance: Instance) -> tuple[Any, np.ndarray, Any, np.ndarray, np.ndarray]:
-    """P, q, A, l and u of an instance with rows multiplied so that OSQP does what was learned.
+    """P, q, A, l and u of an instance, with rows scaled so that OSQP runs the learned iteration.
 
-    OSQP knows one rho, which it multiplies by 1,000 for equations. A row multiplied by s has the effect of s^2 rho. So
-    with each row multiplied by the root of its rho, and with rho=1, scaling=0, adaptive_rho=0 and the learned sigma and
-    alpha (`settings_of`), OSQP makes the learned iterations. Its x is that of the instance, and its y has to be
-    multiplied by the same numbers; its test for stopping sees the rows as they are multiplied.
+    OSQP has a single rho, which it multiplies by 1,000 for equality constraints. Multiplying a row by s has the effect
+    of s^2 rho. So with each row multiplied by the square root of its rho, and with rho=1, scaling=0, adaptive_rho=0 and
+    the learned sigma and alpha (`settings_of`), OSQP runs the learned iteration. Its x is that of the instance, and its
+    y must be multiplied by the same factors; its stopping test sees the scaled rows.
     """
     from scipy import sparse
 
@@ -72,6 +72,6 @@ def rescaled(hyper: Mapping[str, Any], instance: Instance) -> tuple[Any, np.ndar
 
 
 def settings_of(hyper: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with which OSQP makes the learned iterations, on an instance that is `rescaled`."""
+    """The settings with which OSQP runs the learned iteration on a `rescaled` instance."""
     alpha = float(np.clip(hyper["alpha"], *RELAXED))
     return {"rho": 1.0, "scaling": 0, "adaptive_rho": 0, "sigma": float(hyper["sigma"]), "alpha": alpha}

@@ -16,30 +16,30 @@ from pacopt.errors import ProblemError
 from pacopt.families.deblurring_model import Deblurring, FourierModel
 from pacopt.problems.base import Objective
 
-#: It ends when what is not proved is at most this part of the gap at the start, or after so many steps.
+#: A run ends when the unproved part is at most this fraction of the gap at the start, or after this many steps.
 PROVED, LONGEST = 1e-13, 1000
-#: More than this is refused.
+#: A larger unproved part is refused.
 LOOSE = 1e-10
-#: What rounding may do to a sum of so many terms one after the other, relative to it and to their number, in the bound
-#: and in a loss that is compared with it: the bound is lowered by that.
+#: What rounding may do to a sum of terms added one by one, relative to the sum and per term, both in the bound and in a
+#: loss compared with it; the bound is lowered by this much.
 ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
-#: So many instances are solved in one call.
+#: The number of instances solved in one call.
 TILE = 64
 
 
 def proven_minima(
     problem: Deblurring, fields: Mapping[str, np.ndarray]
 ) -> tuple[Float[np.ndarray, " instance"], Float[np.ndarray, "instance n n"]]:
-    """Lower bounds of the minima, and the points at which they were proved: nearly the minimisers.
+    """Proven lower bounds on the minima, and the points that prove them, which are nearly the minimisers.
 
     `ModelledNewton` runs until the bound loss(x) - |gradient(x)|^2 / (2 ridge) is within 1e-13 of loss(x), relative to
-    what was gained since the start. It is a bound whatever the run did, because the loss is ridge-strongly convex.
+    the gain since the start. It is a bound whatever the run did, because the loss is ridge-strongly convex.
     """
     count, solve = len(fields["b"]), eqx.filter_jit(_solved)
     tiles = [range(first, min(first + TILE, count)) for first in range(0, count, TILE)]
 
     def one(tile: range, position: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        # A last tile that is shorter is filled up, so that one compilation does.
+        # A shorter last tile is padded, so that one compilation is enough.
         rows = np.minimum(np.arange(tile.start, tile.start + TILE), count - 1) if count > TILE else np.arange(count)
         with jax.enable_x64(True):
             given = {name: jnp.asarray(np.asarray(array, np.float64)[rows]) for name, array in fields.items()}
@@ -51,9 +51,9 @@ def proven_minima(
         worst = int(np.argmax(np.where(slack > 0, slack, np.inf)))
         raise ProblemError(
             f"The minimum of instance {worst} is known only to {slack[worst]:.2g} of the gap at its start.",
-            f"It is needed to {LOOSE:g} after {LONGEST} steps.",
-            "Gaps are counted from it; a loose one would hide what the methods gain.",
-            "Use a larger ridge or edge, or a weight that is not as small.",
+            f"It must be known to {LOOSE:g} after {LONGEST} steps.",
+            "Gaps are measured from it, and a loose bound would hide what the methods gain.",
+            "Use a larger ridge, edge or weight.",
         )
     return bounds, points
 
@@ -63,7 +63,7 @@ def _solved(problem: Deblurring, fields: Any) -> Any:
 
 
 def _proved(problem: Deblurring, instance: Any) -> Any:
-    """A lower bound, how far the loss at the point is above it relative to what was gained, and the point."""
+    """A lower bound, the distance from it to the loss at the point, relative to the gain, and the point."""
     method, objective = ModelledNewton(FourierModel(problem), steps=1), Objective(problem, instance)
     hyper = jax.tree.map(jnp.asarray, method.initial(0))
     first = method.init(problem.start(instance), hyper, objective)

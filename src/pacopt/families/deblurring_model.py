@@ -1,4 +1,4 @@
-"""Deblurring as a problem: its loss, and what is diagonal of its Hessian in Fourier space and in pixels."""
+"""Deblurring as a problem: its loss, and the parts of its Hessian that are diagonal in Fourier space or in pixels."""
 
 from typing import ClassVar
 
@@ -20,9 +20,9 @@ class Deblurring(AbstractProblem, AbstractKnownMinimum):
 
     An instance has the blurred picture `b` (n x n), the `kernel` h (odd by odd), the `weight` of the regulariser and a
     `minimum`. Convolution * and differences D to the right and down wrap around. The sum is the total variation,
-    rounded off below differences of about `edge`: it penalises noise and spares edges. The tiny ridge makes the loss
-    ridge-strongly convex, so that any point x proves a lower bound: loss(x) - |gradient(x)|^2 / (2 ridge). `minimum` is
-    one of these, so what counts as the gap is a little above the true one, and never below.
+    smoothed for differences below about `edge`: it penalises noise and spares edges. The tiny ridge makes the loss
+    ridge-strongly convex, so any point x proves a lower bound: loss(x) - |gradient(x)|^2 / (2 ridge). `minimum` is such
+    a bound, so the reported gap is slightly above the true one, and never below it.
     """
 
     edge: float = 0.01
@@ -37,12 +37,12 @@ class Deblurring(AbstractProblem, AbstractKnownMinimum):
         n, b = len(x), instance["b"]
         residual = transfer(instance["kernel"], n) * jnp.fft.rfft2(x) - jnp.fft.rfft2(b)
         misfit = jnp.sum(mirrored(n) * (residual.real**2 + residual.imag**2)) / (2 * n * n)
-        # sqrt(s + edge^2) - edge without the cancellation: XLA's square roots may be wrong in their last ten bits.
+        # sqrt(s + edge^2) - edge without cancellation: XLA's square roots may be wrong in the last ten bits.
         variation = jnp.sum(_slopes(x) / (self.rounded(x) + self.edge))
         return jnp.asarray(misfit + instance["weight"] * variation + 0.5 * self.ridge * jnp.sum(x**2))
 
     def minimum(self, instance: Instance) -> Float[Array, ""]:
-        """A proven lower bound of it, within about 1e-13 of the gap at the start."""
+        """A proven lower bound on the minimum, tight to about 1e-13 of the gap at the start."""
         return jnp.asarray(instance["minimum"])
 
     def rounded(self, x: Picture) -> Picture:
@@ -50,7 +50,7 @@ class Deblurring(AbstractProblem, AbstractKnownMinimum):
         return jnp.sqrt(_slopes(x) + self.edge**2)
 
     def steepest(self, instance: Instance) -> Float[Array, ""]:
-        """The largest curvature that there can be: L = 1 + 8 weight / edge + ridge, for a kernel that sums to 1."""
+        """An upper bound on all curvatures: L = 1 + 8 weight / edge + ridge, for a kernel that sums to 1."""
         return jnp.asarray(1.0 + 8.0 * instance["weight"] / self.edge + self.ridge)
 
 
@@ -60,7 +60,7 @@ def _slopes(x: Picture) -> Picture:
 
 
 def transfer(kernel: Float[Array, "k k"], n: int) -> Array:
-    """The blur in Fourier space: the transform of the kernel, its middle at the origin, at n x (n // 2 + 1) places."""
+    """The blur in Fourier space: the n x (n // 2 + 1) transform of the kernel, centred at the origin."""
     down, right = (
         np.outer(np.arange(m), np.arange(s) - s // 2) for m, s in zip((n, n // 2 + 1), kernel.shape, strict=True)
     )
@@ -70,7 +70,7 @@ def transfer(kernel: Float[Array, "k k"], n: int) -> Array:
 
 
 def mirrored(n: int) -> np.ndarray:
-    """How often a column of a real transform is one of the whole: twice, but for the first and the middle."""
+    """How often each column of a real transform occurs in the full one: twice, except the first and the middle."""
     times = np.full((1, n // 2 + 1), 2.0)
     times[0, 0] = 1.0
     if n % 2 == 0:
@@ -90,7 +90,7 @@ def in_fourier(x: Picture, factors: Float[Array, "n m"]) -> Picture:
 
 
 def symbol(problem: Deblurring, instance: Instance, n: int, smoothness: Array | float, floor: Array | float) -> Array:
-    """|h|^2 + smoothness (weight / edge) |d|^2 + ridge + floor: the Hessian if all differences were as smooth."""
+    """|h|^2 + smoothness (weight / edge) |d|^2 + ridge + floor: the Hessian if all differences were this smooth."""
     blur = transfer(instance["kernel"], n)
     curvature = smoothness * instance["weight"] / problem.edge
     return jnp.asarray(blur.real**2 + blur.imag**2 + curvature * laplacian(n) + problem.ridge + floor)
@@ -99,9 +99,9 @@ def symbol(problem: Deblurring, instance: Instance, n: int, smoothness: Array | 
 class FourierModel(AbstractHessianModel):
     """H^-1 is about scale S F^-1 P F S: P = 1 / (|h|^2 + c1 (weight / edge) |d|^2 + c2), S = (1 + c3 w)^-1/2.
 
-    P inverts the blur and a mean curvature of the regulariser, which are diagonal in Fourier space. S shrinks moves of
-    pixels by w, the curvature of the regulariser there: weight / edge where the picture is flat, next to nothing at
-    edges. c1 is `smoothness`, c2 `floor`, c3 `edges`. It is exact for a flat picture, if c1 = 1 and c2 = c3 = 0.
+    P inverts the blur and a mean curvature of the regulariser, which are diagonal in Fourier space. S shrinks the moves
+    of pixels according to w, the curvature of the regulariser there: weight / edge where the picture is flat, almost
+    none at edges. c1 is `smoothness`, c2 `floor`, c3 `edges`. It is exact for a flat picture if c1 = 1 and c2 = c3 = 0.
     """
 
     problem: Deblurring = Deblurring()
@@ -117,7 +117,7 @@ class FourierModel(AbstractHessianModel):
         """scale S F^-1 P F S vector."""
         problem, instance = self.problem, objective.instance
         spared = problem.edge / problem.rounded(x)
-        # A pixel has a difference to the right, one down, and those of its neighbours to the left and above.
+        # A pixel is in its own differences to the right and down, and in those of its neighbours to the left and above.
         around = (2.0 * spared + jnp.roll(spared, 1, 0) + jnp.roll(spared, 1, 1)) / 4.0
         shrunk = (1.0 + hyper["edges"] * instance["weight"] / problem.edge * around) ** -0.5
         inverse = hyper["scale"] / symbol(problem, instance, len(x), hyper["smoothness"], hyper["floor"])
@@ -127,8 +127,8 @@ class FourierModel(AbstractHessianModel):
 class FourierCoordinates(AbstractCoordinates):
     """x = start + F^-1 P^1/2 F z, P = 1 / (|h|^2 + smoothness (weight / edge) |d|^2 + ridge + floor).
 
-    With smoothness 1 and floor 0, P is the inverse of an upper bound of all Hessians, and gradient descent with step 1
-    is the half-quadratic method of Geman and Yang (1995), which decreases the loss in each step.
+    With smoothness 1 and floor 0, P is the inverse of an upper bound on all Hessians, and gradient descent with step
+    size 1 is the half-quadratic method of Geman and Yang (1995), which decreases the loss at every step.
     """
 
     problem: Deblurring = Deblurring()
@@ -141,7 +141,7 @@ class FourierCoordinates(AbstractCoordinates):
 
 
 class SteepestCoordinates(AbstractCoordinates):
-    """x = start + z / sqrt(L), L the largest curvature of the instance, so that step 1 is the textbook's 1 / L."""
+    """x = start + z / sqrt(L), L the largest curvature of the instance, so that step size 1 is the textbook 1 / L."""
 
     problem: Deblurring = Deblurring()
 

@@ -1,4 +1,4 @@
-"""A quadcopter and its controller: the model, its quadratic programs, and flights."""
+"""A quadcopter and its controller: the model, the quadratic programs, and flights."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -11,21 +11,21 @@ from pacopt.instances import Instances
 from pacopt.problems.base import Instance
 from pacopt.problems.quadratic_programs import AbstractQuadraticProgram, Kinds, Vectors
 
-#: Steps of a tenth of a second that the controller looks ahead, states, inputs, and problems of a flight.
+#: The controller's horizon in steps of a tenth of a second; the numbers of states, inputs, and problems per flight.
 AHEAD, STATES, INPUTS, PROBLEMS = 10, 12, 4, 10
-#: How far from zero a flight starts in each state, and its goal lies; the goal says yaw and place, and rest otherwise.
+#: The ranges of each state at the start of a flight, and of its goal: a yaw and a place, and otherwise rest.
 STARTS = np.array([0.3, 0.3, 0.5, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 1.0, 1.0, 0.5])
 GOALS = np.array([0.0, 0.0, 1.0, 2.0, 2.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-#: The pilot: rho of states and of inputs, and at most how many iterations with them; those that are slow with one go on
-#: with the next. Then relaxation, accuracy, and after how many iterations it looks.
+#: The pilot: rho for states and for inputs, with an iteration limit; plans that do not finish go on to the next entry.
+#: Then the relaxation, the accuracy, and the number of iterations between checks.
 PILOTS = ((10.0, 1.0, 200), (30.0, 1.0, 600), (100.0, 1.0, 1000), (10.0, 10.0, 1500), (30.0, 3.0, 3000))
 RELAXED, ACCURATE, LOOK = 1.6, 1e-8, 10
 
 
 class Model(NamedTuple):
-    """How states follow each other, what is wanted, and what is allowed.
+    """The dynamics, the cost, and the bounds.
 
-    States are roll, pitch, yaw, the place, and the speeds of these six; inputs are the four motors.
+    The states are roll, pitch, yaw, the place, and the velocities of these six; the inputs are the four motors.
     """
 
     follows: Float[np.ndarray, "12 12"]
@@ -60,9 +60,9 @@ def model() -> Model:
 class Quadcopter(AbstractQuadraticProgram):
     """The controller's programs; an instance holds the `state` of the quadcopter and its `goal`.
 
-    172 variables are the states now and at ten steps to come, then the inputs of the ten steps. 304 constraints are
-    how states follow each other (132 equations, of which the first 12 say what the state is now), then the bounds of
-    all variables.
+    The 172 variables are the states now and at the next ten steps, then the inputs of the ten steps. The 304
+    constraints are the dynamics (132 equality constraints, the first 12 of which set the current state), then the
+    bounds on all variables.
     """
 
     follows: Float[Array | np.ndarray, "12 12"]
@@ -89,14 +89,14 @@ class Quadcopter(AbstractQuadraticProgram):
         return jnp.diag(self.weights), jnp.vstack([jnp.hstack([now, moved]), jnp.eye(len(self.weights))])
 
     def vectors(self, instance: Instance) -> Vectors:
-        """The goal in q, and the state in the first equations."""
+        """q, l and u: the goal is in q, and the state in the first equality constraints."""
         wanted = jnp.concatenate([jnp.tile(instance["goal"], AHEAD + 1), jnp.zeros(INPUTS * AHEAD)])
         fixed = -jnp.asarray(instance["state"])
         lower, upper = (jnp.concatenate([fixed, each[STATES:]]) for each in (self.lower, self.upper))
         return Vectors(-self.weights * wanted, lower, upper)
 
     def kinds(self) -> Kinds:
-        """Equations first; of the states, only tilts and height have bounds."""
+        """Equality constraints come first; of the states, only the tilts and the height have bounds."""
         equal = np.arange(len(self.lower)) < STATES * (AHEAD + 1)
         return Kinds(equal, jnp.isneginf(self.lower) & jnp.isposinf(self.upper))
 
@@ -120,12 +120,12 @@ class Quadcopter(AbstractQuadraticProgram):
 
 
 def spread(of_states: np.ndarray, of_inputs: np.ndarray) -> np.ndarray:
-    """Numbers of the states and of the inputs for each of the variables."""
+    """Values for all variables, from those for the states and for the inputs."""
     return np.concatenate([np.tile(of_states, AHEAD + 1), np.tile(of_inputs, AHEAD)])
 
 
 def apart(x: Any) -> tuple[Any, Any]:
-    """The states and the inputs among the variables, one row a step."""
+    """The states and the inputs among the variables, one row per step."""
     states = STATES * (AHEAD + 1)
     return x[:states].reshape(AHEAD + 1, STATES), x[states:].reshape(AHEAD, INPUTS)
 
@@ -154,7 +154,7 @@ def program(instance: Instance) -> tuple[Any, np.ndarray, Any, np.ndarray, np.nd
 def flights(count: int, *, seed: int) -> Instances:
     """Flights from random states to random goals, each a group of ten problems, a tenth of a second apart.
 
-    They are steered by accurate solutions, so that no setting of a solver has a say in them.
+    Accurate solutions steer them, so that they do not depend on any solver's settings.
     """
     rng, one = np.random.default_rng(seed), model()
     state = rng.uniform(-1, 1, (count, STATES)) * STARTS
@@ -168,14 +168,14 @@ def flights(count: int, *, seed: int) -> Instances:
 
 
 class Pilot(NamedTuple):
-    """Finds the first inputs of many plans at once, from the program with its states eliminated: 40 unknowns.
+    """Finds the first inputs of many plans at once, from the program with the states eliminated: 40 unknowns.
 
-    Douglas-Rachford splitting in the 70 rows with bounds, with another rho for those that are slow with the first.
+    It uses Douglas-Rachford splitting on the 70 bounded rows, with other values of rho for plans that converge slowly.
     """
 
     model: Model
-    free: Float[np.ndarray, "120 12"]  # where states go without inputs
-    forced: Float[np.ndarray, "120 40"]  # and what the inputs add
+    free: Float[np.ndarray, "120 12"]  # where the states go without inputs
+    forced: Float[np.ndarray, "120 40"]  # and what the inputs add to that
     hessian: Float[np.ndarray, "40 40"]
     bounded: np.ndarray
 
@@ -218,7 +218,7 @@ class Pilot(NamedTuple):
     def _planned(
         self, slopes: np.ndarray, low: np.ndarray, high: np.ndarray, rho: np.ndarray, most: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The first inputs, and which of them are accurate."""
+        """The first inputs, and which plans are solved accurately."""
         rows = np.vstack([self.forced[self.bounded], np.eye(INPUTS * AHEAD)])
         weight = np.where(np.arange(len(rows)) < len(self.bounded), *rho)
         inverse = np.linalg.inv(self.hessian + rows.T @ (weight[:, None] * rows))

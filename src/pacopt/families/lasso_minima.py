@@ -1,4 +1,4 @@
-"""Minima of many LASSO problems with one dictionary, with dual points that prove them."""
+"""Minima of many LASSO problems that share a dictionary, proven by dual points."""
 
 from typing import NamedTuple
 
@@ -11,18 +11,18 @@ Matrix = Float[np.ndarray, "m n"]
 Points = Float[np.ndarray, "count n"]
 Numbers = Float[np.ndarray, " count"]
 
-#: A minimum is proven to this part of the loss at zero, or it is an error.
+#: A minimum must be proven to this fraction of the loss at zero, or else it is an error.
 PROVEN = 1e-12
-#: Lower bounds are lowered by this part of the loss at zero, so that rounding errors do not make them upper bounds.
+#: Lower bounds are reduced by this fraction of the loss at zero, so that rounding errors cannot invalidate them.
 ROUNDING = 1e-15
-#: So many accelerated steps between two attempts at solving on the support, and so many attempts at most.
+#: The number of accelerated steps between attempts to solve on the support, and the limit on attempts.
 STEPS, ATTEMPTS = 60, 200
-#: Problems that are solved side by side.
+#: The number of problems solved side by side.
 SIDE_BY_SIDE = 500
 
 
 class Proven(NamedTuple):
-    """Minimisers, a lower bound of each minimum, and how far above it the loss at the minimiser is at most."""
+    """Minimisers, a lower bound on each minimum, and how far the loss at the minimiser is above that bound."""
 
     x: Points
     lower: Numbers
@@ -32,13 +32,13 @@ class Proven(NamedTuple):
 def proven_minima(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers) -> Proven:
     """The minima of 1/2 |A x - b|^2 + penalty |x|_1, one for each row of b, proven to 1e-12 of the loss at zero.
 
-    For every u with |A'u|_inf <= penalty, b'u - |u|^2 / 2 is a lower bound of the minimum: the loss is at least
+    For every u with |A'u|_inf <= penalty, b'u - |u|^2 / 2 is a lower bound on the minimum: the loss is at least
     -|u|^2 / 2 - u'(A x - b) + penalty |x|_1, and u'A x <= penalty |x|_1. Here u is the residual b - A x, shrunk until
-    it is feasible. The bound that is returned is lower by 1e-15 of the loss at zero, which is more than the rounding
-    errors of both.
+    it is feasible. The returned bound is reduced by 1e-15 of the loss at zero, which exceeds the rounding errors of
+    both.
 
-    Accelerated proximal gradient steps find which entries are not zero. Given these and their signs, x solves a linear
-    system; its dual point says whether it was right, and if not, the steps go on from where they were.
+    Accelerated proximal gradient steps find the nonzero entries. Given these and their signs, x solves a linear system;
+    its dual point shows whether that was right, and if not, the steps continue from where they stopped.
     """
     parts = [
         _chunk(A, b[start : start + SIDE_BY_SIDE], penalty[start : start + SIDE_BY_SIDE])
@@ -48,7 +48,7 @@ def proven_minima(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers) 
 
 
 def bounds(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers, x: Points) -> tuple[Numbers, Numbers]:
-    """The loss at x, and the lower bound of the minimum that the dual point of x proves, for each row."""
+    """The loss at x and the lower bound on the minimum proven by the dual point of x, for each row."""
     residual = b - x @ A.T
     loss = 0.5 * np.sum(residual**2, axis=1) + penalty * np.abs(x).sum(axis=1)
     steepest = np.abs(residual @ A).max(axis=1)
@@ -67,7 +67,7 @@ def _chunk(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers) -> Prov
         x = _accelerated(A, b[left], penalty[left], x, L)
         for tried in (x, _solved(gram, b[left] @ A, penalty[left], x)):
             loss, bound = bounds(A, b[left], penalty[left], tried)
-            # The highest bound and the lowest loss prove together, whichever points they come from.
+            # The highest bound and the lowest loss make the proof together, whichever points they come from.
             lower[left] = np.maximum(lower[left], bound)
             better = loss < best[left]
             kept[left[better]], best[left] = tried[better], np.minimum(best[left], loss)
@@ -77,14 +77,14 @@ def _chunk(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers) -> Prov
             return Proven(kept, lower, best - lower)
     raise ProblemError(
         f"{len(left)} of {len(b)} minima are not proven to {PROVEN:g} of the loss at zero.",
-        "A gap is counted above a minimum that is known.",
-        "The dictionary may have columns that are nearly the same, so that minimisers are not unique.",
-        "Leave out such columns, or take larger penalties.",
+        "All of them must be, because gaps are measured from a known minimum.",
+        "The dictionary may have nearly identical columns, so that minimisers are not unique.",
+        "Remove such columns, or use larger penalties.",
     )
 
 
 def _accelerated(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers, x: Points, L: float) -> Points:
-    """FISTA with a restart of its own for each row."""
+    """The points after FISTA steps, restarted separately for each row."""
     ahead, t, threshold = x, np.ones((len(x), 1)), (penalty / L)[:, None]
     for _ in range(STEPS):
         moved = ahead - ((ahead @ A.T - b) @ A) / L
@@ -98,12 +98,12 @@ def _accelerated(A: Matrix, b: Float[np.ndarray, "count m"], penalty: Numbers, x
 
 
 def _solved(gram: Float[np.ndarray, "n n"], correlation: Points, penalty: Numbers, x: Points) -> Points:
-    """The stationary point with the signs of x; zeros in place of what is no such point."""
+    """The stationary point with the signs of x, with zeros where an entry is not finite or has the wrong sign."""
     count = np.count_nonzero(x, axis=1)
     most = int(count.max())
     if most == 0:
         return x
-    # Columns of the support first; the rows of what is not in it are those of the identity.
+    # Columns of the support come first; rows outside the support are those of the identity.
     order = np.argsort(x == 0, axis=1, kind="stable")[:, :most]
     used: Bool[np.ndarray, "count most"] = np.arange(most) < count[:, None]
     system = gram[order[:, :, None], order[:, None, :]] * (used[:, :, None] & used[:, None, :])

@@ -1,4 +1,4 @@
-"""SciPy's L-BFGS-B with a limited number of evaluations: the solver that people would take, on equal terms."""
+"""SciPy's L-BFGS-B with a limited number of evaluations: the solver most people would use, on equal terms."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,12 +20,12 @@ from pacopt.engines.traced.precision import precision
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem
 
 Vector = Float[np.ndarray, " n"]
-#: It goes on until its evaluations are spent, whatever it thinks of its progress.
+#: Disables its own stopping tests, so that it runs until its evaluations are used up.
 ENDLESS: dict[str, Any] = {"factr": 0.0, "pgtol": 0.0, "maxfun": 10**6, "maxiter": 10**6, "maxls": 50}
 
 
 class _SpentError(Exception):
-    """All evaluations are."""
+    """All evaluations are used up."""
 
 
 def lowest_loss(
@@ -37,9 +37,9 @@ def lowest_loss(
     bounded: bool = False,
     judged: Callable[[Vector], float] | None = None,
 ) -> float:
-    """The lowest loss that it sees at the start and in so many more evaluations of loss and gradient.
+    """The lowest loss it sees at the start and in `steps` more evaluations of loss and gradient.
 
-    `bounded` keeps all unknowns at or above zero. Points are judged by their loss, or by another function of them.
+    `bounded` keeps all unknowns at or above zero. Points are judged by their loss, or by `judged` if given.
     """
     seen: list[float] = []
 
@@ -57,9 +57,9 @@ def lowest_loss(
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """The libraries of linear algebra that are loaded.
+    """The linear algebra libraries that are loaded.
 
-    L-BFGS-B multiplies tiny matrices. On a busy machine, threads that wait for each other made it fifty times slower.
+    L-BFGS-B multiplies tiny matrices. On a busy machine, threads waiting for each other made it fifty times slower.
     """
     return ThreadpoolController()
 
@@ -68,8 +68,8 @@ def _libraries() -> ThreadpoolController:
 class ScipysLBFGSB:
     """SciPy's L-BFGS-B on a problem in JAX, in double precision, as a function for `BlackBox`: the lowest loss it sees.
 
-    Its first trial has length one where that of `LBFGS` is the loss over the squared gradient, which is a poor guess
-    for losses that are far above zero at their minimum.
+    Its first trial has length one. That of `LBFGS` uses the loss over the squared gradient, which is a poor guess for
+    losses whose minimum is far above zero.
     """
 
     problem: AbstractProblem
@@ -77,7 +77,7 @@ class ScipysLBFGSB:
     memory: int = 20
 
     def __call__(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
-        """Run it on an instance."""
+        """The lowest loss it sees on an instance, less the minimum if that is known."""
         with precision(np.dtype(np.float64)):
             row = {name: jnp.asarray(value) for name, value in instance.items()}
             start = np.asarray(ravel_pytree(jax.tree.map(jnp.asarray, self.problem.start(row)))[0], dtype=np.float64)
@@ -92,12 +92,12 @@ class ScipysLBFGSB:
             first, _ = evaluated(start)
             minimum = float(self.problem.minimum(row))
             slack = ROUNDING * max(abs(first), first - minimum)
-            # As in a table: what rounding can do counts as zero, and a loss further below the minimum is an error.
+            # As in a table: a loss below the minimum by rounding alone counts as zero; further below is an error.
             return 0.0 if 0.0 < minimum - lowest <= slack else lowest - minimum
 
 
 @eqx.filter_jit
 def _evaluated(problem: AbstractProblem, x: Any, instance: Any) -> Any:
-    """The loss and its gradient at a point that is given as a vector."""
+    """The loss and its gradient at a point given as a vector."""
     _, as_point = ravel_pytree(jax.tree.map(jnp.asarray, problem.start(instance)))
     return jax.value_and_grad(lambda flat: problem.loss(as_point(flat), instance))(jnp.asarray(x))

@@ -1,13 +1,13 @@
-"""Lower bounds on the minima of many logistic regressions at once: Newton's method, and strong convexity."""
+"""Lower bounds on the minima of many logistic regressions, by Newton's method and strong convexity."""
 
 import numpy as np
 from jaxtyping import Float, Int
 
-#: So many instances are solved side by side.
+#: The number of instances solved side by side.
 TOGETHER = 32
-#: Newton steps at most, and halvings of one. It ends before where the bound is this near to the loss.
+#: Limits on Newton steps and on halvings of one step. It ends earlier once the bound is this close to the loss.
 STEPS, HALVINGS, NEAR = 60, 20, 1e-17
-#: Bounds are lowered by this much of the start loss, log 2: a hundred times what the rounding of a loss comes to.
+#: Bounds are lowered by this fraction of the start loss, log 2: about a hundred times the rounding error of a loss.
 MARGIN = 1e-14
 
 
@@ -19,9 +19,9 @@ def lower_bounds(
 ) -> Float[np.ndarray, " instance"]:
     """l(x) - |g|^2 / (2 penalty) where Newton's method ends, for each instance, less a margin for rounding.
 
-    The loss is strongly convex with the constant `penalty`, so that l(y) >= l(x) + g'(y - x) + penalty / 2 |y - x|^2
-    for all y, and the right side is smallest at y = x - g / penalty. So nothing has to be believed of the method that
-    found x: whatever it is, the number is below the minimum, and near to it if g is small.
+    The loss is strongly convex with constant `penalty`, so l(y) >= l(x) + g'(y - x) + penalty / 2 |y - x|^2 for all y,
+    and the right-hand side is smallest at y = x - g / penalty. So the method that found x need not be trusted: whatever
+    x is, the result is below the minimum, and close to it if g is small.
     """
     parts = [slice(k, k + TOGETHER) for k in range(0, len(rows), TOGETHER)]
     found = [_bounds(features[rows[part]] * labels[part][:, :, None], penalty[part]) for part in parts]
@@ -30,7 +30,7 @@ def lower_bounds(
 
 def _bounds(signed: Float[np.ndarray, "instance picked unknown"], penalty: np.ndarray) -> np.ndarray:
     x = np.zeros((len(signed), signed.shape[2]))
-    # Those that have ended are left alone, so that a few hard ones do not cost a step of all.
+    # Finished instances are skipped, so that a few hard ones do not cost a step on all.
     value, slope = _value(x, signed, penalty), _slope(x, signed, penalty)
     active = np.arange(len(x))
     for _ in range(STEPS):
@@ -46,14 +46,14 @@ def _bounds(signed: Float[np.ndarray, "instance picked unknown"], penalty: np.nd
 
 
 def _below(slope: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-    """How far below the loss the minimum is at most."""
+    """An upper bound on how far the minimum is below the loss."""
     return np.asarray(np.sum(slope**2, axis=1) / (2 * penalty))
 
 
 def _halved(
     x: np.ndarray, step: np.ndarray, value: np.ndarray, signed: np.ndarray, penalty: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The points after the step, or after as much of it as does not lead up; and which of them moved."""
+    """The points after the step, halved until the loss does not rise, and which of them moved."""
     part = np.ones(len(x))
     for _ in range(HALVINGS):
         up = _value(x - part[:, None] * step, signed, penalty) > value
@@ -86,5 +86,5 @@ def _hessian(x: np.ndarray, signed: np.ndarray, penalty: np.ndarray) -> np.ndarr
 
 
 def _doubt(x: np.ndarray, signed: np.ndarray) -> np.ndarray:
-    """1 / (1 + e^margin), the probability that a label is wrong; without an overflow."""
+    """1 / (1 + e^margin), the probability that a label is wrong, without overflow."""
     return np.asarray(0.5 * (1.0 - np.tanh(0.5 * _margins(x, signed))))

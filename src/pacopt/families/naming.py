@@ -1,4 +1,4 @@
-"""Families by their names: those that come with pacopt, and anybody's own as module:name."""
+"""Families by name: those that come with pacopt, and your own as module:name."""
 
 import importlib
 import os
@@ -10,7 +10,7 @@ from pacopt.errors import FamilyError, suggest
 if TYPE_CHECKING:
     from pacopt.families.base import Family
 
-#: Where the families stand that come with pacopt.
+#: Where to find the families that come with pacopt.
 NAMES = {
     "quadratics": "pacopt.families.random_quadratics:quadratics",
     "lasso": "pacopt.families.sparse_regression:lasso",
@@ -35,7 +35,7 @@ def family_named(name: str) -> "Family":
             f"There is no family {name!r}; {suggest(name, NAMES)}",
             "",
             "",
-            'One of your own is "module:name".',
+            'Name your own as "module:name".',
         )
     module, _, attribute = NAMES.get(name, name).partition(":")
     if os.getcwd() not in sys.path:
@@ -45,9 +45,9 @@ def family_named(name: str) -> "Family":
     except (ImportError, AttributeError) as error:
         raise FamilyError(
             f"{name!r} could not be imported: {type(error).__name__}: {error}.",
-            "A family of your own is named by its module and its name in there.",
+            "Your own family is named by its module and its name in that module.",
             "",
-            "With my_families.py in this folder, which has ridge = pacopt.families.Family(...), use my_families:ridge.",
+            "If my_families.py in this folder defines ridge = pacopt.families.Family(...), use my_families:ridge.",
         ) from error
     return _checked(name, found if not callable(found) else found())
 
@@ -58,8 +58,8 @@ def _checked(name: str, found: Any) -> "Family":
     if not isinstance(found, Family):
         raise FamilyError(
             f"{name!r} is a {type(found).__name__}.",
-            "A family is a pacopt.families.Family, or a function without arguments that returns one.",
+            "A family must be a pacopt.families.Family, or a function without arguments that returns one.",
             "",
-            "Write ridge = pacopt.families.Family(...), and name it.",
+            "Define ridge = pacopt.families.Family(...), and pass that name.",
         )
     return found

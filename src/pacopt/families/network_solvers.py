@@ -1,4 +1,4 @@
-"""Solvers outside of pacopt for the family of small networks: SciPy's L-BFGS-B."""
+"""Solvers from outside pacopt for the family of small networks: SciPy's L-BFGS-B."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -9,12 +9,12 @@ from jaxtyping import Float
 
 from pacopt.families.limited import lowest_loss
 
-#: The arrays of a point, in the order in which they stand in a vector.
+#: The arrays of a point, in their order within a vector.
 NAMES = ("hidden", "offset", "output", "constant")
 
 
 def lbfgs_b(steps: int, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
-    """The lowest loss among the start and so many more evaluations by SciPy's L-BFGS-B, with a memory of 20 pairs."""
+    """The lowest loss among the start and `steps` more evaluations by SciPy's L-BFGS-B, with a memory of 20 pairs."""
     start = np.concatenate([np.ravel(instance[name]) for name in NAMES])
     return lowest_loss(partial(value_and_gradient, instance), start, steps)
 

@@ -1,4 +1,4 @@
-"""The outcome of a contest: how all solvers do on fresh instances, beside what is certified."""
+"""The outcome of a contest: how all solvers do on fresh instances, next to what is certified."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Method(NamedTuple):
     """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means along the way.
 
-    All are in the unit of the score. A solver that only reports its end has no `curve`. `ratios` are final
-    over initial losses, with the safeguard, whatever the score is; None if losses have no start.
+    All are in units of the score. A solver that only reports its end has no `curve`. `ratios` are final over initial
+    losses, with the safeguard, whatever the score; None if losses have no start.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Method(NamedTuple):
     scores: Float[np.ndarray, " draw"]
     curve: Float[np.ndarray, " step"] | None
     ratios: Float[np.ndarray, " draw"] | None
-    #: Where runs ended, one by one, also where several belong to a draw.
+    #: Where each run ended, even if a draw has several runs.
     ends: Float[np.ndarray, " run"]
 
     @property
@@ -46,9 +46,9 @@ class Contest:
     """What was learned for a family, the certified claims, and how all solvers do on fresh instances.
 
     `best` is the usual solver that did best on the prior split; the certified gain is over it. `checks` compare the
-    claims with the fresh instances. `seconds` is the time from the data to the report. `runs` is the number of
-    runs that learning took, where a gradient counts as three, and `study` is what Optuna did with as many. `at` are
-    the steps at which the curves of the methods are known.
+    claims with the fresh instances. `seconds` is the time from data to report. `runs` is the number of runs that
+    learning took, with each gradient through a run counted as three, and `study` is what Optuna did with as many. `at`
+    are the steps at which the curves of the methods are known.
     """
 
     family: Family
@@ -77,12 +77,12 @@ class Contest:
         return self.learned.certificate.design.score
 
     def factor(self, over: str) -> Factor:
-        """How many times smaller the learned mean is than another one, with its 95 % interval."""
+        """How many times smaller the learned mean is than that of another solver, with its 95 % interval."""
         scale = self.score.scale
         return factor_interval(self[LEARNED].scores / scale, self[over].scores / scale)
 
     def ratio_factor(self, over: str) -> Factor | None:
-        """How many times smaller the mean ratio is than that of another solver, with its 95 % interval."""
+        """How many times smaller the learned mean ratio is than that of another solver, with its 95 % interval."""
         ours, theirs = self[LEARNED].ratios, self[over].ratios
         return None if ours is None or theirs is None else factor_interval(ours, theirs)
 
@@ -97,7 +97,7 @@ class Contest:
         return contest_html(self)
 
     def to_dataframe(self) -> "DataFrame":
-        """One row for each solver, in pandas: its mean on the fresh instances, and factors to the learned one."""
+        """A pandas data frame, one row per solver: its mean on the fresh instances, and factors to the learned mean."""
         from pacopt.families.views import contest_frame
 
         return contest_frame(self)

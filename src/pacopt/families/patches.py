@@ -33,7 +33,7 @@ SHIPPED = (
     "coins.png", "grass.png", "gravel.png", "hubble_deep_field.jpg", "ihc.png", "moon.png", "motorcycle_left.png",
     "page.png", "retina.jpg", "rocket.jpg", "text.png",
 )  # fmt: skip
-#: What red, green and blue are worth in grey.
+#: The weights of red, green and blue in grey.
 GREY = np.array([0.2125, 0.7154, 0.0721])
 #: Kernels are 9 x 9: Gaussians with widths from the first interval, motions with lengths from the second, in pixels.
 RADIUS, WIDTHS, LENGTHS = 4, (0.8, 2.0), (3.0, 8.0)
@@ -46,15 +46,15 @@ PROBLEM = Deblurring()
 
 @dataclass(frozen=True, eq=False)
 class Patches:
-    """The law: a random patch of given pictures, blurred and with noise.
+    """The law: a random patch of given pictures, blurred and noisy.
 
-    A picture is drawn, each equally likely, then a `size` x `size` patch of it at a uniform position. Half of
-    the blurs are Gaussian, half are motions along a line of random length and direction. Noise is Gaussian, its
-    standard deviation log-uniform in `noise`, and the weight of the regulariser is 30 times its square, a natural
-    choice if the noise is known. Blurring wraps around the patch.
+    A picture is drawn uniformly, then a `size` x `size` patch of it at a uniform position. Half of the blurs are
+    Gaussian, half are motions along a line of random length and direction. The noise is Gaussian with a standard
+    deviation that is log-uniform in `noise`, and the weight of the regulariser is 30 times its square, a natural choice
+    if the noise level is known. Blurring wraps around the patch.
 
     So draws are independent given the pictures, and the certificate is about more patches of *these* pictures. For
-    new pictures, `by_picture` makes each picture a group.
+    statements about new pictures, `by_picture` makes each picture a group.
     """
 
     pictures: tuple[np.ndarray, ...]
@@ -63,15 +63,15 @@ class Patches:
     problem: Deblurring = PROBLEM
 
     def __post_init__(self) -> None:
-        """Refuse what is no grey picture, or smaller than a patch."""
+        """Refuse anything but grey pictures at least as large as a patch."""
         object.__setattr__(self, "pictures", tuple(np.asarray(each) for each in self.pictures))
         for number, each in enumerate(self.pictures):
             if each.ndim != 2 or each.dtype.kind != "f" or min(each.shape) < self.size:
                 raise ProblemError(
                     f"Picture {number} has the shape {list(each.shape)} and the type {each.dtype}.",
-                    f"Grey pictures of at least {self.size} x {self.size} pixels are needed, with values from 0 to 1.",
+                    f"Pictures must be grey, at least {self.size} x {self.size} pixels, with values from 0 to 1.",
                     "Patches are cut from them.",
-                    "Convert them with skimage.color.rgb2gray, say, or ask for a smaller size.",
+                    "Convert them, for example with skimage.color.rgb2gray, or use a smaller size.",
                 )
         if not self.pictures or self.size <= 2 * RADIUS:
             raise ProblemError(
@@ -87,7 +87,7 @@ class Patches:
         return Instances(fields | {"minimum": proven_minima(self.problem, fields)[0]})
 
     def by_picture(self, each: int, *, seed: int) -> Instances:
-        """This many patches of every picture, as a group: a draw is a picture, and there are few."""
+        """This many patches of every picture, one group per picture: a draw is then a picture, and there are few."""
         which = np.repeat(np.arange(len(self.pictures)), each)
         fields, _ = self.draws(len(which), seed=seed, which=which)
         return Instances(fields | {"minimum": proven_minima(self.problem, fields)[0]}, groups=which)
@@ -95,7 +95,7 @@ class Patches:
     def draws(
         self, count: int, *, seed: int, which: np.ndarray | None = None
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Blurred patches with kernels and weights, and the patches as they were; `which` says of which pictures."""
+        """Blurred patches with kernels and weights, and the sharp patches; `which` gives the picture of each."""
         rng, n = np.random.default_rng(seed), self.size
         which = rng.integers(len(self.pictures), size=count) if which is None else which
         sharp, kernels = np.empty((count, n, n)), np.empty((count, 2 * RADIUS + 1, 2 * RADIUS + 1))
@@ -114,10 +114,10 @@ class Patches:
 
 
 def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) -> Family:
-    """The family of random patches of pictures: those included in scikit-image, or your own.
+    """The family of random patches of pictures, either those included in scikit-image or your own.
 
-    Your own pictures are two-dimensional arrays with values from 0 to 1. We learn the four numbers of a
-    model of the Hessian, and 25 steps and momenta.
+    Your own pictures must be two-dimensional arrays with values from 0 to 1. We learn the four numbers of a model of
+    the Hessian, and 25 step sizes and momenta.
     """
     law, steps = Patches(tuple(shipped_pictures() if pictures is None else pictures), size), 25
     problem = law.problem
@@ -152,7 +152,7 @@ def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) 
 
 
 def shipped_pictures() -> tuple[np.ndarray, ...]:
-    """Grey pictures that ship with scikit-image, with values from 0 to 1; nothing is downloaded."""
+    """The pictures that ship with scikit-image, in grey, with values from 0 to 1; nothing is downloaded."""
     try:
         io: Any = import_module("skimage.io")
     except ImportError as error:
@@ -160,28 +160,29 @@ def shipped_pictures() -> tuple[np.ndarray, ...]:
             "scikit-image is not installed.",
             "Its pictures are needed for this family.",
             "",
-            'Install them: pip install "pacopt[families]". Or give pictures of your own: deblurring(pictures).',
+            'Install it with pip install "pacopt[families]", or pass your own pictures: deblurring(pictures).',
         ) from error
     folder = files("skimage.data")
     return tuple(as_grey(io.imread(str(folder / name))) for name in SHIPPED)
 
 
 def as_grey(picture: np.ndarray) -> np.ndarray:
-    """Eight-bit colours or grey values as grey values from 0 to 1."""
+    """Eight-bit colour or grey values, as grey values from 0 to 1."""
     values = np.asarray(picture, dtype=np.float64) / 255.0
     return values if values.ndim == 2 else values[..., :3] @ GREY
 
 
 def gaussian(width: float) -> np.ndarray:
-    """A Gaussian kernel, cut off at four pixels, which sums to 1."""
+    """A Gaussian kernel that sums to 1, cut off at four pixels."""
     squares = np.arange(-RADIUS, RADIUS + 1) ** 2
     kernel = np.exp(-(squares[:, None] + squares[None]) / (2.0 * width**2))
     return np.asarray(kernel / kernel.sum())
 
 
 def moved(length: float, angle: float) -> np.ndarray:
-    """The kernel of a motion along a line of this length in pixels, which sums to 1: points of it, each spread
-    over the four pixels around it.
+    """The kernel, which sums to 1, of motion along a line of this length in pixels.
+
+    Points on the line are each spread over the four pixels around them.
     """
     along = np.linspace(-0.5, 0.5, 101) * length
     kernel = np.zeros((2 * RADIUS + 1, 2 * RADIUS + 1))
@@ -196,7 +197,7 @@ def moved(length: float, angle: float) -> np.ndarray:
 
 
 def blurred(sharp: np.ndarray, kernels: np.ndarray) -> np.ndarray:
-    """Pictures convolved with a kernel each, wrapping around."""
+    """Pictures, each convolved with its kernel, wrapping around."""
     total = np.zeros_like(sharp)
     for down in range(-RADIUS, RADIUS + 1):
         for right in range(-RADIUS, RADIUS + 1):
@@ -206,5 +207,5 @@ def blurred(sharp: np.ndarray, kernels: np.ndarray) -> np.ndarray:
 
 
 def psnr(picture: np.ndarray, sharp: np.ndarray) -> np.ndarray:
-    """Peak signal-to-noise ratios in decibels, of pictures with values from 0 to 1."""
+    """Peak signal-to-noise ratios, in decibels, of pictures with values from 0 to 1."""
     return np.asarray(-10.0 * np.log10(np.mean((picture - sharp) ** 2, axis=(-2, -1))))

@@ -1,4 +1,4 @@
-"""One picture of a contest: how far each solver is after so many gradients, and what is certified."""
+"""A contest in one picture: each solver's progress by number of gradients, and what is certified."""
 
 from collections import Counter
 from pathlib import Path
@@ -13,26 +13,26 @@ from pacopt.report.figures import Axis, drawing
 from pacopt.scores import Digits
 from pacopt.support.rounding import up
 
-#: Colours that stay apart for colour-blind readers (Okabe & Ito): learned, Optuna, the best usual solver, the others.
+#: Colours that colour-blind readers can tell apart (Okabe & Ito): learned, Optuna, best usual solver, others.
 BLUE, ORANGE, RED = "#0072B2", "#E69F00", "#D55E00"
 OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#666666", "#8C6D1F", "#5B4B8A", "#8A1C4A", "#98C93C")
-#: How many points a line has at most, and the smallest share that is drawn.
+#: The most points in a line, and the smallest share that is drawn.
 POINTS, LEAST = 400, 1e-4
 
 
 def picture(found: Contest, path: Path) -> Path:
-    """Write the picture of a contest, as PNG or SVG by the ending of the path."""
+    """Write the picture of a contest, as PNG or SVG depending on the path's suffix, and return the path."""
     chart(found).save(str(path), scale_factor=2)
     return path
 
 
 def chart(found: Contest) -> alt.LayerChart:
-    """The picture as a chart of Altair."""
+    """The picture as an Altair chart."""
     return _relative(found) if found.score.relative else _effort(found)
 
 
 def _relative(found: Contest) -> alt.LayerChart:
-    """Mean losses over the steps; geometric means where digits are counted, since their mean is certified."""
+    """Mean losses over the steps; geometric means if the score is in digits, whose mean is certified."""
     score, certificate = found.score, found.learned.certificate
     digits = isinstance(score, Digits)
 
@@ -45,7 +45,7 @@ def _relative(found: Contest) -> alt.LayerChart:
         if each.curve is not None
         for step, value in zip(found.at, each.curve, strict=True)
     ]
-    rows += [  # a solver that tells only its end is a point
+    rows += [  # a solver that only reports its end is a point
         {"step": found.family.steps, "value": float(loss(each.mean)), "solver": _label(found, each.name)}
         for each in found.methods
         if each.curve is None
@@ -64,7 +64,7 @@ def _relative(found: Contest) -> alt.LayerChart:
 
 
 def _effort(found: Contest) -> alt.LayerChart:
-    """The part of the runs that has not met its target yet; the mean is the area below a line."""
+    """The fraction of runs that have not met their target yet; the mean is the area under the line."""
     score = found.score
     most = float(getattr(score, "cap", None) or score.scale)
     ks = np.unique(np.linspace(0, most, POINTS).round())

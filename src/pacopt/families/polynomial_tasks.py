@@ -31,28 +31,28 @@ from pacopt.splits import Split
 from pacopt.stages.baselines import Baseline
 from pacopt.support.machine import cores
 
-#: Points of a task, powers of x that the network is given, and hidden units: 351 weights.
+#: The points in a task, the powers of x that the network sees, and the hidden units: 351 weights.
 ROWS, POWERS, UNITS = 50, 5, 50
-#: Where x and the coefficients of the polynomials are drawn.
+#: The ranges from which x and the coefficients of the polynomials are drawn.
 REACH, COEFFICIENT = 2.0, 5.0
-#: Prior instances whose curvature makes the metric, and steps of L-BFGS to where it is measured.
+#: The number of prior instances whose curvature gives the metric, and of L-BFGS steps before it is measured.
 CURVED, LED = 200, 30
-#: Digits that count; few runs gain as many.
+#: The most digits that count; few runs gain as many.
 DIGITS = 4.0
-#: Rows of a minibatch.
+#: The number of rows in a minibatch.
 BATCH = 10
 
 
 class Network(AbstractProblem):
-    """The mean squared error of a network with one hidden layer of tanh units, from the start of the instance.
+    """The mean squared error of a network with one hidden layer of tanh units, started from the instance's weights.
 
-    A point has four arrays: `hidden` weights and their `offset`, `output` weights and the `constant`. Losses are not
-    negative, and 351 weights can fit 50 points exactly, so that 0 is what ratios are above; it is not reached in a few
-    steps, and nobody wants to reach it, since that is to fit the noise.
+    A point has four arrays: `hidden` weights and their `offset`, `output` weights and the `constant`. Losses are
+    nonnegative, and 351 weights can fit 50 points exactly, so ratios are measured from 0. A few steps do not reach 0,
+    and nobody wants to, since that would mean fitting the noise.
     """
 
     def start(self, instance: Instance) -> Point:
-        """The random weights that the instance brings along."""
+        """The random weights that come with the instance."""
         return {name: jnp.asarray(instance[name]) for name in ("constant", "hidden", "offset", "output")}
 
     def loss(self, x: Point, instance: Instance) -> Float[Array, ""]:
@@ -62,11 +62,11 @@ class Network(AbstractProblem):
 
 
 def polynomials(count: int, *, seed: int) -> Instances:
-    """Tasks with the start of the network, drawn independently: 50 noisy values of a random polynomial of degree 5.
+    """Independent tasks, each 50 noisy values of a random polynomial of degree 5 and initial weights of the network.
 
-    c_0 .. c_5 ~ U[-5, 5], x_i ~ U[-2, 2], y_i = sum_k c_k x_i^k + N(0, 1). `inputs` are x, .., x^5 less their mean
-    and in units of their standard deviation (under the law of x); `targets` are y, standardised within the task. The
-    weights are drawn as torch's `Linear` draws them: uniform within 1 / sqrt(number of inputs of the layer).
+    c_0 .. c_5 ~ U[-5, 5], x_i ~ U[-2, 2], y_i = sum_k c_k x_i^k + N(0, 1). `inputs` are x, .., x^5,
+    standardised by their mean and standard deviation under the law of x; `targets` are y, standardised within the task.
+    The weights are drawn as in torch's `Linear`: uniform within 1 / sqrt(number of inputs of the layer).
     """
     rng = np.random.default_rng(seed)
     coefficients = rng.uniform(-COEFFICIENT, COEFFICIENT, (count, POWERS + 1))
@@ -94,7 +94,7 @@ def moments() -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
 
 
 def networks(steps: int = 10) -> Family:
-    """Full-batch gradients: a trained quasi-Newton rule in a metric of the prior split, against L-BFGS and Adam."""
+    """The full-batch family: a trained quasi-Newton rule in a learned metric, against L-BFGS and Adam."""
     return Family(
         name="networks",
         title=f"351-weight networks on polynomials, {steps} gradients",
@@ -112,7 +112,7 @@ def networks(steps: int = 10) -> Family:
 
 
 def stochastic_networks(steps: int = 100) -> Family:
-    """Gradients of 10 of the 50 rows: Adam with a cosine, tuned, against Adam and momentum as people use them."""
+    """The minibatch family, 10 of 50 rows per gradient: tuned Adam with cosine decay, against Adam and momentum."""
     return Family(
         name="stochastic_networks",
         title=f"351-weight networks on polynomials, {steps} minibatches",
@@ -130,7 +130,7 @@ def stochastic_networks(steps: int = 100) -> Family:
 
 
 def adam() -> Optax:
-    """Adam with its learning rate and both of its decay rates to be learned."""
+    """Adam with its learning rate and both decay rates to be learned."""
     return Optax(
         optax.adam,
         learning_rate=Interval(1e-4, 1.0, log=True),
@@ -145,12 +145,12 @@ def falling_adam(learning_rate: float, b1: float, b2: float, steps: int) -> opta
 
 
 def falling_momentum(learning_rate: float, steps: int) -> optax.GradientTransformation:
-    """Gradients with a momentum of 0.9, and a learning rate that falls to zero along a cosine."""
+    """Gradient descent with momentum 0.9 and a learning rate that falls to zero along a cosine."""
     return optax.sgd(optax.cosine_decay_schedule(learning_rate, steps), momentum=0.9)
 
 
 def decaying_adam(steps: int) -> Optax:
-    """The same, to be learned, with a learning rate that falls to zero along a cosine."""
+    """Adam to be learned, with a learning rate that falls to zero along a cosine."""
     return Optax(falling_adam, steps=steps, **adam().hyperparameters)
 
 
@@ -166,7 +166,7 @@ def in_batches(algorithm: AbstractAlgorithm) -> Minibatch:
 
 
 def usual_networks(steps: int) -> dict[str, Baseline]:
-    """What people take for small networks with full batches."""
+    """The usual solvers for small networks with full batches."""
     return {
         "Adam, learning rate 0.001": Baseline(ADAM, algorithm=adam()),
         "Adam, learning rate 0.05": Baseline({**ADAM, "learning_rate": 0.05}, algorithm=adam()),
@@ -179,7 +179,7 @@ def usual_networks(steps: int) -> dict[str, Baseline]:
 
 
 def usual_batches(steps: int) -> dict[str, Baseline]:
-    """What people take for networks with minibatches; and, at the same cost, fewer full gradients."""
+    """The usual solvers for networks with minibatches, and L-BFGS with fewer, full gradients at the same cost."""
     constant, falling = in_batches(adam()), in_batches(decaying_adam(steps))
     rate = Interval(1e-4, 1.0, log=True)
     momentum = in_batches(Optax(optax.sgd, learning_rate=rate, momentum=0.9))
@@ -195,5 +195,5 @@ def usual_batches(steps: int) -> dict[str, Baseline]:
     }
 
 
-#: The defaults of Adam (Kingma and Ba 2015), of torch and of optax.
+#: The defaults for Adam in its paper (Kingma and Ba 2015), in torch and in optax.
 ADAM = {"learning_rate": 1e-3, "b1": 0.9, "b2": 0.999}

@@ -8,15 +8,15 @@ from pacopt.priors import Train
 from pacopt.problems import VaryingCurvature
 from pacopt.stages.baselines import Baseline
 
-#: Unknowns, and gradients of a run.
+#: The number of unknowns, and of gradients per run.
 DIMENSION, STEPS = 200, 50
 
 
 def quadratics() -> Family:
-    """A rule of a few hundred numbers for 1/2 |diag(a) x - b|^2, against conjugate gradients and L-BFGS.
+    """The family 1/2 |diag(a) x - b|^2: a rule of a few hundred numbers, against conjugate gradients and L-BFGS.
 
-    On quadratics conjugate gradients are optimal among all methods that combine gradients, so no learned method can
-    beat them in exact arithmetic; it can come close without their second product with the Hessian.
+    On quadratics, conjugate gradients are optimal among all methods that combine gradients, so no learned method can
+    beat them in exact arithmetic; but it can come close without their second product with the Hessian.
     """
     law = VaryingCurvature.draw(seed=0, n=DIMENSION)
     solvers = {

@@ -1,4 +1,4 @@
-"""Logistic regression on many resamples of a real table, with penalties over decades."""
+"""Logistic regression on many resamples of a real table, with penalties spanning decades."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,25 +35,25 @@ from pacopt.stages.baselines import Baseline
 from pacopt.support.machine import cores
 from pacopt.support.numbers import is_real, is_whole
 
-#: In a table with at most so many times the rows of a resample, all rows are multiplied and then picked.
+#: If the table has at most this many times the rows of a resample, all rows are multiplied first, then selected.
 SMALL = 4
-#: Ratios are small beside their logarithms, so that the mean logarithm is what is trained for. Each run's gradient is
-#: clipped at 0.6, which is 3 for the logarithm.
+#: Ratios are small compared with their logarithms, so training minimises mostly the mean logarithm. Each run's gradient
+#: is clipped at 0.6, which is 3 for the logarithm.
 RECIPE = Train(updates=1500, batch=32, rate=1e-2, clip=0.6, logs=0.2, candidates=4, restarts=1)
 
 
 class LogisticRegression(AbstractProblem, AbstractKnownMinimum):
-    """The mean logistic loss of some rows of a table, given by their numbers and labels, plus penalty / 2 |x|^2.
+    """The mean logistic loss over some rows of a table, given by row numbers and labels, plus penalty / 2 |x|^2.
 
-    Losses are gaps above `instance["minimum"]`, a lower bound on the minimum that `lower_bounds` proves. Both the gap
-    and that of the start are too large then, by the same amount, and so their ratio is never below the true one: what
-    is certified of the ratio, and of digits gained, holds for the true gaps too.
+    Losses are gaps above `instance["minimum"]`, a lower bound on the minimum proven by `lower_bounds`. So the gap and
+    the gap at the start are too large by the same amount, and their ratio is never below the true one: claims about the
+    ratio, and about digits gained, hold for the true gaps too.
     """
 
     features: Float[Array, "row unknown"] | np.ndarray
 
     def start(self, instance: Instance) -> Float[Array, " unknown"]:
-        """Zero: nothing is known."""
+        """Zero."""
         return jnp.zeros(self.features.shape[1])
 
     def loss(self, x: Float[Array, " unknown"], instance: Instance) -> Float[Array, ""]:
@@ -65,17 +65,18 @@ class LogisticRegression(AbstractProblem, AbstractKnownMinimum):
         return jnp.asarray(fit + 0.5 * instance["penalty"] * jnp.sum(x**2))
 
     def minimum(self, instance: Instance) -> Float[Array, ""]:
-        """A lower bound on it."""
+        """A proven lower bound on the minimum."""
         return jnp.asarray(instance["minimum"])
 
 
 @dataclass(frozen=True, eq=False)
 class Resamples:
-    """Draws resamples of a table: `Resamples(table)(count, seed=...)` are instances.
+    """Draws resamples of a table: `Resamples(table)(count, seed=...)` returns instances.
 
-    A draw is a task of the table, all equally likely, `rows` of its rows with replacement (a bootstrap), and a penalty
-    that is log-uniform between `low` and `high`. With `penalties` above 1 it is a regularisation path: this many
-    penalties from `low` to `high` in equal ratios for one resample. They are a group, since they are not independent.
+    A draw is a task of the table, chosen uniformly, `rows` of its rows with replacement (a bootstrap), and a penalty
+    that is log-uniform between `low` and `high`. With `penalties` above 1, a draw is a regularisation path: that many
+    penalties from `low` to `high`, geometrically spaced, for one resample. They form a group, since they are not
+    independent.
 
     >>> table = Table(np.random.default_rng(0).normal(size=(50, 3)), np.resize([1.0, -1.0], (1, 50)))
     >>> paths = Resamples(table, rows=20, penalties=3)(4, seed=0)
@@ -90,19 +91,19 @@ class Resamples:
     penalties: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse sizes and penalties that are none."""
+        """Refuse invalid sizes and penalties."""
         positive = is_real(self.low) and is_real(self.high) and 0 < self.low <= self.high < np.inf
         if not positive or not is_whole(self.rows, 1) or not is_whole(self.penalties, 1):
             raise ProblemError(
                 f"Resamples of {self.rows!r} rows with {self.penalties!r} penalties from {self.low!r} to "
                 f"{self.high!r} were asked for.",
-                "Numbers of rows and of penalties are whole and at least 1; 0 < low <= high.",
+                "The numbers of rows and penalties must be whole and at least 1, and 0 < low <= high.",
                 "Without a penalty there may be no minimum, and none could be proved.",
-                "Resamples(table, rows=200, low=1e-3, high=1e-1), for example.",
+                "Use Resamples(table, rows=200, low=1e-3, high=1e-1), for example.",
             )
 
     def __call__(self, count: int, *, seed: int) -> Instances:
-        """So many independent draws: instances, or groups of `penalties` instances each."""
+        """This many independent draws: instances, or groups of `penalties` instances each."""
         rng, each = np.random.default_rng(seed), self.penalties
         tasks = rng.integers(len(self.table.labels), size=count)
         picked = rng.integers(len(self.table.features), size=(count, self.rows))
@@ -120,11 +121,12 @@ class Resamples:
 def logistic_regression(
     table: Table | None = None, *, rows: int | None = None, penalties: int = 1, steps: int = 10
 ) -> Family:
-    """A quasi-Newton rule in the metric of the mean Hessian, against L-BFGS and others at equal numbers of gradients.
+    """The family of resamples: a quasi-Newton rule in the metric of the mean Hessian, against L-BFGS and others.
 
-    The table is scikit-learn's breast cancer data, another of `pacopt.families`, or your own. An instance is a
-    resample of `rows` rows, 200 or as many as there are, with a penalty between 1e-3 and 1e-1. With `penalties` above 1
-    a draw is a regularisation path of this many penalties, and statements are about paths.
+    All solvers get the same number of gradients. The table is scikit-learn's breast cancer data by default; pass
+    another from `pacopt.families`, or your own. An instance is a resample of `rows` rows, by default 200 or as many as
+    there are, with a penalty between 1e-3 and 1e-1. With `penalties` above 1, a draw is a regularisation path with that
+    many penalties, and statements are about paths.
     """
     table = breast_cancer() if table is None else table
     law = Resamples(table, min(200, len(table.features)) if rows is None else rows, penalties=penalties)
@@ -165,7 +167,7 @@ def on_wine() -> Family:
 
 
 def usual_solvers(table: Table, steps: int) -> dict[str, Baseline]:
-    """What people fit a logistic regression with, each with `steps` gradients and one at the start, at most."""
+    """The usual solvers for logistic regression, each with at most `steps` gradients and one at the start."""
     scipys = BlackBox(partial(scipy_lbfgs, table, steps), {}, workers=cores())
     algorithms: dict[str, AbstractAlgorithm] = {
         "gradient descent": GradientDescent(),

@@ -1,4 +1,4 @@
-"""What a contest came to: one line for each family, as people and as machines read it."""
+"""The results of contests: one line per family, for people and for machines."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,15 +7,15 @@ from pacopt.families.base import LEARNED, TUNED
 from pacopt.families.outcome import Contest
 from pacopt.support.rounding import down, percent
 
-#: The headings of the columns that were measured, and of those that are certified.
+#: The headings of the measured columns, and of the certified ones.
 MEASURED = ("family", "steps", "textbook", "best usual solver", "Optuna", "learned")
 CERTIFIED = ("certified", "gain", "better on", "success", "data to report")
-#: A smaller part of the instances is not worth a number.
+#: A smaller fraction of the instances is not worth showing.
 WORTH = 0.01
 
 
 class Line(NamedTuple):
-    """One family: how solvers do on fresh instances, and what is certified, as texts in the order of the headings."""
+    """One family: how solvers do on fresh instances, and what is certified, as text in the order of the headings."""
 
     family: str
     steps: str
@@ -108,13 +108,13 @@ def document(found: Contest) -> dict[str, Any]:
 
 
 def _factors(found: Contest, over: str) -> dict[str, Any]:
-    """How many times smaller the learned means are, of scores and of ratios: as measured, and 95 % intervals."""
+    """How many times smaller the learned means of scores and of ratios are: as measured, with 95 % intervals."""
     ratio = found.ratio_factor(over)
     return {"factor": list(found.factor(over).ends), "ratio_factor": None if ratio is None else list(ratio.ends)}
 
 
 def markdown(found: Sequence[Contest]) -> str:
-    """A table for a page, with the verdicts below it."""
+    """A Markdown table, with the verdicts below it."""
     headings = (*MEASURED, *CERTIFIED)
     rows = [headings, tuple("---" for _ in headings), *(tuple(line(each)) for each in found)]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)

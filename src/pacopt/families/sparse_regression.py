@@ -1,4 +1,4 @@
-"""Sparse regression: a signal is explained by few columns of a dictionary that all instances share."""
+"""Sparse regression: a signal is explained by a few columns of a dictionary that all instances share."""
 
 from dataclasses import dataclass
 
@@ -18,25 +18,25 @@ from pacopt.scores import Digits
 from pacopt.stages.baselines import Baseline
 from pacopt.support.machine import cores
 
-#: The seed of the dictionaries: they belong to the problem, and are the same for all draws.
+#: The seed for the dictionaries, which belong to the problem and are the same for all draws.
 DICTIONARY = 20
-#: LASSO: rows and columns, non-zeros of a signal, standard deviation of the noise, the range of the penalty.
+#: LASSO: rows and columns, nonzeros in a signal, standard deviation of the noise, range of the penalty.
 ROWS, COLUMNS, NONZERO, NOISE, PENALTY = 70, 350, 5, 0.7, (5.0, 10.0)
-#: Sparse coding: rows and columns, how likely an entry is not zero, noise over signal (40 dB), the penalty.
+#: Sparse coding: rows and columns, probability that an entry is nonzero, noise over signal (40 dB), penalty.
 CODE_ROWS, CODE_COLUMNS, CHANCE, CODE_NOISE, CODE_PENALTY = 256, 512, 0.1, 1e-2, 0.1
-#: How a rule is trained: ratios are so small that their logarithm is what goes down.
+#: How a rule is trained: ratios are so small that it is mostly their logarithm that is minimised.
 RECIPE = Train(updates=2000, batch=32, rate=1e-2, restarts=2, candidates=8, clip=0.6, logs=0.2)
-#: Pairs that L-BFGS-B remembers: all that there are.
+#: The number of pairs L-BFGS-B remembers: all that 20 steps give.
 MEMORY = 20
 
 
 class Lasso(AbstractProblem, AbstractProximable, AbstractKnownMinimum):
     """1/2 |A x - b|^2 + penalty |x|_1 from x = 0. The `dictionary` A is shared; an instance has b and the penalty.
 
-    `minimum` is a lower bound of the minimal loss that a dual point proves (`proven_minima`), at most 1e-12 of the
-    start below it. With such a bound in place of the minimum, the ratio of final to initial gap can only be larger than
-    it is, by less than 1e-12: what is certified of it holds for the true one. Without the field `minimum`, losses
-    themselves are counted.
+    `minimum` is a lower bound on the minimal loss, proven by a dual point (`proven_minima`), and below it by at most
+    1e-12 of the start loss. Using this bound instead of the minimum can only increase the ratio of final to initial
+    gap, by less than 1e-12, so claims about it hold for the true ratio. Without the field `minimum`, the losses
+    themselves are used.
     """
 
     dictionary: np.ndarray
@@ -50,16 +50,16 @@ class Lasso(AbstractProblem, AbstractProximable, AbstractKnownMinimum):
         return 0.5 * jnp.sum((self.dictionary @ x - instance["b"]) ** 2)
 
     def loss(self, x: Float[Array, " n"], instance: Instance) -> Float[Array, ""]:
-        """Both parts."""
+        """The sum of both parts."""
         return self.smooth(x, instance) + jnp.asarray(instance["penalty"]) * jnp.sum(jnp.abs(x))
 
     def prox(self, x: Float[Array, " n"], step_size: Float[Array, ""], instance: Instance) -> Float[Array, " n"]:
-        """Entries nearer to zero by step_size times the penalty, and no further than zero."""
+        """The entries moved towards zero by step_size times the penalty, but not past zero."""
         threshold = step_size * instance["penalty"]
         return x - jnp.clip(x, -threshold, threshold)
 
     def minimum(self, instance: Instance) -> Float[Array, ""]:
-        """A proven lower bound of the minimal loss; 0 if there is none."""
+        """A proven lower bound on the minimal loss; 0 if there is none."""
         return jnp.asarray(instance.get("minimum", 0.0))
 
 
@@ -69,23 +69,23 @@ def curvature_of(dictionary: np.ndarray) -> float:
 
 
 def with_minima(dictionary: np.ndarray, b: np.ndarray, penalty: np.ndarray) -> Instances:
-    """Instances of `Lasso` for these data, one for each row of b, with proven lower bounds of their minima."""
+    """Instances of `Lasso` for these data, one for each row of b, with proven lower bounds on their minima."""
     b, penalty = np.asarray(b, dtype=np.float64), np.asarray(penalty, dtype=np.float64)
     return Instances({"b": b, "penalty": penalty, "minimum": proven_minima(dictionary, b, penalty).lower})
 
 
 @dataclass(frozen=True, eq=False)
 class SparseSignals:
-    """b = A x + noise: A has independent N(0, 1) entries, x has 5 of them that are not zero, the penalty is U[5, 10].
+    """b = A x + noise: A has independent N(0, 1) entries, x has 5 nonzero entries, the penalty is U[5, 10].
 
-    Dictionary and penalties are those of Sucker, Fadili and Ochs (2024). Which 5 of the 350 entries are not zero is
-    drawn uniformly; they are N(0, 1), and the noise is N(0, 0.49 I).
+    The dictionary and penalties are those of Sucker, Fadili and Ochs (2024). The 5 nonzero entries of 350 are chosen
+    uniformly and are N(0, 1); the noise is N(0, 0.49 I).
     """
 
     dictionary: np.ndarray
 
     def sample(self, count: int, *, seed: int) -> Instances:
-        """So many independent instances."""
+        """This many independent instances."""
         rng, (m, n) = np.random.default_rng(seed), self.dictionary.shape
         x = np.zeros((count, n))
         places = np.argpartition(rng.random((count, n)), NONZERO, axis=1)[:, :NONZERO]
@@ -98,13 +98,13 @@ class SparseSignals:
 class SparseCodes:
     """b = A x + noise at 40 dB: columns of A have length 1, entries of x are N(0, 1) with probability 0.1, else zero.
 
-    The penalty is 0.1. It is the setting in which unfolded networks are compared, as by Chen and others (2018).
+    The penalty is 0.1. Unfolded networks are usually compared in this setting, as in Chen et al. (2018).
     """
 
     dictionary: np.ndarray
 
     def sample(self, count: int, *, seed: int) -> Instances:
-        """So many independent instances."""
+        """This many independent instances."""
         rng, (m, n) = np.random.default_rng(seed), self.dictionary.shape
         x = rng.standard_normal((count, n)) * (rng.random((count, n)) < CHANCE)
         signal = x @ self.dictionary.T
@@ -117,8 +117,8 @@ class SparseCodes:
 class SplitLBFGSB:
     """SciPy's L-BFGS-B for the LASSO: x = u - v with u, v >= 0, where the loss is smooth.
 
-    Called with hyperparameters (none) and an instance, it gives the lowest loss of `steps` + 1 evaluations of loss and
-    gradient, less the minimum.
+    Called with hyperparameters (there are none) and an instance, it returns the lowest loss among `steps` + 1
+    evaluations of loss and gradient, less the minimum.
     """
 
     dictionary: np.ndarray
@@ -126,7 +126,7 @@ class SplitLBFGSB:
     memory: int = MEMORY
 
     def __call__(self, hyper: object, instance: Instance) -> float:
-        """Run it."""
+        """The lowest loss it sees on an instance, less the minimum."""
         A, b, penalty = self.dictionary, np.asarray(instance["b"]), float(instance["penalty"])
         n = A.shape[1]
 
@@ -137,7 +137,7 @@ class SplitLBFGSB:
             return value, np.concatenate([penalty + gradient, penalty - gradient])
 
         def judged(parts: np.ndarray) -> float:
-            # |x|_1 is at most the sum of both parts: where both are positive, x is better than it looks.
+            # |x|_1 is at most the sum of both parts: if both are positive somewhere, x is better than it looks.
             x = parts[:n] - parts[n:]
             return float(0.5 * np.sum((A @ x - b) ** 2) + penalty * np.abs(x).sum())
 
@@ -146,7 +146,7 @@ class SplitLBFGSB:
 
 
 def usual_solvers(dictionary: np.ndarray, steps: int) -> dict[str, Baseline]:
-    """What people take for the LASSO, each with `steps` gradients: ISTA, FISTA, SpaRSA, L-BFGS-B."""
+    """The usual solvers for the LASSO, each with `steps` gradients: ISTA, FISTA, SpaRSA, L-BFGS-B."""
     exact = {"step_size": 1.0 / curvature_of(dictionary)}
     return {
         "ISTA": Baseline(exact, ProximalGradient()),
@@ -157,13 +157,13 @@ def usual_solvers(dictionary: np.ndarray, steps: int) -> dict[str, Baseline]:
 
 
 def lasso(steps: int = 20) -> Family:
-    """The LASSO with a dictionary of 70 x 350, and penalties in [5, 10]."""
+    """The LASSO family, with a 70 x 350 dictionary and penalties in [5, 10]."""
     A = np.random.default_rng(DICTIONARY).standard_normal((ROWS, COLUMNS))
     return _family("lasso", f"LASSO, {ROWS} x {COLUMNS}", A, SparseSignals(A).sample, steps)
 
 
 def sparse_coding(steps: int = 20) -> Family:
-    """Sparse coding with a dictionary of 256 x 512 at 40 dB."""
+    """The sparse coding family, with a 256 x 512 dictionary at 40 dB."""
     A = np.random.default_rng(DICTIONARY + 1).standard_normal((CODE_ROWS, CODE_COLUMNS))
     A = A / np.linalg.norm(A, axis=0)
     return _family("sparse_coding", f"Sparse coding, {CODE_ROWS} x {CODE_COLUMNS}", A, SparseCodes(A).sample, steps)

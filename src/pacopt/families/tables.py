@@ -1,4 +1,4 @@
-"""Tables of real data for classification: rows of features, and tasks that tell two kinds of rows apart."""
+"""Tables of real data for classification: rows of features, and tasks that separate two kinds of rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from pacopt.errors import ProblemError
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of features in units of their standard deviation, with a constant, and a label 1 or -1 for each task.
+    """Rows of standardised features with a constant, and a label of 1 or -1 for each task.
 
     `Table.of(features, classes)` makes one from raw data.
 
@@ -28,24 +28,24 @@ class Table:
     name: str = field(default="table", kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are no table."""
+        """Refuse features and labels that do not form a table."""
         features, labels = np.asarray(self.features, dtype=float), np.asarray(self.labels, dtype=float)
         shapes = features.ndim == 2 and labels.ndim == 2 and labels.shape[1] == len(features) > 0 and len(labels) > 0
         if not shapes or not np.isfinite(features).all() or not np.isin(labels, (-1.0, 1.0)).all():
             raise ProblemError(
                 f"The features have the shape {list(features.shape)} and the labels {list(labels.shape)}.",
-                "Features are finite numbers [row, unknown], labels are 1 or -1 [task, row].",
-                "A logistic regression is fitted to rows with a label each.",
-                "Use Table.of(features, classes), which takes classes of any kind.",
+                "Features must be finite, with shape [row, unknown], and labels 1 or -1, with shape [task, row].",
+                "A logistic regression is fitted to labelled rows.",
+                "Use Table.of(features, classes), which accepts classes of any kind.",
             )
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "labels", labels)
 
     @staticmethod
     def of(features: Any, classes: Any, *, name: str = "table") -> "Table":
-        """A table of raw features and classes; constant features are left out.
+        """A table from raw features and classes; constant features are left out.
 
-        Of two classes the second in order has the label 1. With more, each class is a task: it against the rest.
+        With two classes, the second in order gets the label 1. With more, each class against the rest is a task.
         """
         numbers, kinds = np.asarray(features, dtype=float), np.unique(np.asarray(classes))
         spread = numbers.std(axis=0)
@@ -57,17 +57,17 @@ class Table:
 
 
 def breast_cancer() -> Table:
-    """569 tumours, 30 measurements of each: benign or malignant."""
+    """A table of 569 tumours, with 30 measurements each: benign or malignant."""
     return _of_sklearn("breast cancer", lambda sets: sets.load_breast_cancer(return_X_y=True))
 
 
 def digits() -> Table:
-    """1797 handwritten digits of 8 x 8 pixels, of which 61 are not constant: ten tasks, one digit against the rest."""
+    """A table of 1797 handwritten digits, 8 x 8 pixels, 61 not constant: ten tasks, one digit against the rest."""
     return _of_sklearn("digits", lambda sets: sets.load_digits(return_X_y=True))
 
 
 def wine() -> Table:
-    """178 wines, 13 measurements of each: three tasks, one grower against the two others."""
+    """A table of 178 wines, with 13 measurements each: three tasks, one grower against the other two."""
     return _of_sklearn("wine", lambda sets: sets.load_wine(return_X_y=True))
 
 
@@ -79,6 +79,6 @@ def _of_sklearn(name: str, load: Callable[[Any], tuple[Any, Any]]) -> Table:
             "scikit-learn is not installed.",
             f"The table {name!r} ships with it.",
             "",
-            'Install it with pip install "pacopt[families]", or bring your own table: Table.of(features, classes).',
+            'Install it with pip install "pacopt[families]", or use your own table: Table.of(features, classes).',
         ) from error
     return Table.of(*load(datasets), name=name)

@@ -12,12 +12,12 @@ from pacopt.scores import AbstractScore
 from pacopt.support.interrupts import heed
 from pacopt.support.progress import StageProgress
 
-#: Trials of a study: no fewer, and no more, whatever the number of runs.
+#: The fewest and the most trials of a study, whatever the number of runs.
 FEWEST, MOST = 20, 300
 
 
 class Tuned(NamedTuple):
-    """The best hyperparameters of a study, how many trials it had, and how many runs they took."""
+    """The best hyperparameters of a study, the number of trials, and the number of runs they took."""
 
     hyper: dict[str, Any]
     trials: int
@@ -27,10 +27,10 @@ class Tuned(NamedTuple):
 def tuned(
     engine: AbstractEngine, prior: Instances, score: AbstractScore, *, runs: int, seed: int, progress: StageProgress
 ) -> Tuned:
-    """The best of a study by Optuna's default sampler, TPE, which begins with the textbook's values.
+    """The best of a study with Optuna's default sampler, TPE, which begins with the textbook hyperparameters.
 
-    A trial is the mean score over prior instances: all of them, or as many as so many runs allow for. It looks where
-    `learn` would look by default: in the domain of the algorithm, which reaches to the textbook's values.
+    A trial is the mean score over prior instances: all of them, or as many as the number of runs allows. It searches
+    where `learn` would by default: the domain of the algorithm, extended to include the textbook hyperparameters.
     """
     trials = int(np.clip(runs // len(prior), FEWEST, MOST))
     few = first_rows(prior, max(1, runs // trials))
@@ -55,7 +55,7 @@ def tuned(
 
 
 def first_rows(instances: Instances, count: int) -> Instances:
-    """The first rows, of whole groups where there are groups."""
+    """The first rows, in whole groups if there are groups."""
     if count >= len(instances) or instances.groups is None:
         return instances[:count]
     codes: np.ndarray = instances.codes

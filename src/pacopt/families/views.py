@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def contest_html(found: Contest) -> str:
-    """How solvers do on fresh instances, and what is certified beside what they show."""
+    """How solvers do on fresh instances, and how the certified claims compare with them."""
     score, design = found.score, found.learned.certificate.design
-    digits = score.unit == "digits"  # which are gained: a smaller score is more of them
+    digits = score.unit == "digits"  # digits are gained: a smaller score means more of them
     told = document(found)
     solvers = []
     for each in told["methods"]:
@@ -50,7 +50,7 @@ def contest_html(found: Contest) -> str:
 
 
 def contest_frame(found: Contest) -> "DataFrame":
-    """One row for each solver: its mean, and how many times smaller the learned mean is, with 95 % intervals."""
+    """One row per solver: its mean, and how many times smaller the learned mean is, with 95 % intervals."""
     methods = found.methods
     factors = [(None, None, None) if each.name == LEARNED else found.factor(each.name).ends for each in methods]
     return data_frame(

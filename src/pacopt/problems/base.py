@@ -1,4 +1,4 @@
-"""A problem is a start and a loss; whatever else some problems have is a class of its own."""
+"""A problem is a start and a loss; anything else that some problems have is a separate class."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -10,9 +10,9 @@ from jaxtyping import Array, Float
 
 from pacopt.errors import ProblemError
 
-#: The variable that is minimised over: any pytree of real arrays.
+#: The variable to minimise over: any pytree of real arrays.
 Point = Any
-#: One row of `Instances`: the arrays by their names.
+#: One row of `Instances`: arrays by name.
 Instance = Mapping[str, Any]
 
 
@@ -34,14 +34,14 @@ class AbstractProblem(eqx.Module):
 
     @abstractmethod
     def loss(self, x: Point, instance: Instance) -> Float[Array, ""]:
-        """The loss to minimise over x: one number, not negative unless the minimum is known."""
+        """The loss to minimise over x: one number, nonnegative unless the minimum is known."""
 
 
 class AbstractKnownMinimum(eqx.Module):
     """For problems whose minimal loss is known; the table then holds loss - minimum, and so does a `Solution`.
 
-    In use, where the minimum of a new instance is unknown, any lower bound will do instead, since the safeguard
-    compares two losses of the same instance.
+    In use, where the minimum of a new instance is unknown, any lower bound will do, because the safeguard only compares
+    two losses of the same instance.
     """
 
     @abstractmethod
@@ -50,12 +50,12 @@ class AbstractKnownMinimum(eqx.Module):
 
 
 class AbstractMetric(eqx.Module):
-    """For problems judged by something other than the loss that is minimised: a validation error, a residual.
+    """For problems judged by something other than the minimised loss, such as a validation error or a residual.
 
     Tables then hold the `metric` instead of the loss, the safeguard compares it with its value at the start, and
-    sentences call it by its `quantity`. With a `largest` value the metric itself is averaged, in its `unit`; without
-    one, its ratio to the value at the start. With a `tolerance`, an instance is solved at or below it:
-    `Effort("solved")` counts the steps until then.
+    sentences call it by its `quantity`. With a `largest` value, the metric itself is averaged, in its `unit`; without
+    one, its ratio to the value at the start is. With a `tolerance`, an instance counts as solved once the metric is at
+    or below it, and `Effort("solved")` counts the steps until then.
 
     >>> class Fit(AbstractProblem, AbstractMetric):
     ...     quantity = "validation error"
@@ -78,7 +78,7 @@ class AbstractMetric(eqx.Module):
 
     @abstractmethod
     def metric(self, x: Point, instance: Instance) -> Float[Array, ""]:
-        """The metric at x: one number, not negative, the smaller the better."""
+        """The metric at x: one nonnegative number, smaller is better."""
 
 
 class AbstractProximable(eqx.Module):
@@ -86,7 +86,7 @@ class AbstractProximable(eqx.Module):
 
     @abstractmethod
     def smooth(self, x: Point, instance: Instance) -> Float[Array, ""]:
-        """The part of the loss that is differentiated."""
+        """The smooth part of the loss, which is differentiated."""
 
     @abstractmethod
     def prox(self, x: Point, step_size: Float[Array, ""], instance: Instance) -> Point:
@@ -104,11 +104,11 @@ class Objective(eqx.Module):
         return self.problem.loss(x, self.instance)
 
     def gradient(self, x: Point) -> Point:
-        """The gradient of the loss at x, or of its smooth part if the problem says which that is."""
+        """The gradient of the loss at x, or of its smooth part if the problem declares one."""
         return jax.grad(self._differentiated)(x, self.instance)
 
     def value_and_gradient(self, x: Point) -> tuple[Float[Array, ""], Point]:
-        """The differentiated loss at x, and its gradient: one evaluation of the gradient gives both."""
+        """The differentiated loss at x and its gradient; one gradient evaluation gives both."""
         value, gradient = jax.value_and_grad(self._differentiated)(x, self.instance)
         return value, gradient
 
@@ -120,9 +120,9 @@ class Objective(eqx.Module):
         """The proximal map of the other part; only for problems that are `AbstractProximable`."""
         if not isinstance(self.problem, AbstractProximable):
             raise ProblemError(
-                f"{type(self.problem).__name__} has no proximal map, and the algorithm asks for it.",
-                "A problem with a part that is not smooth says what its proximal map is.",
+                f"{type(self.problem).__name__} has no proximal map, but the algorithm asks for one.",
+                "A problem with a nonsmooth part must define its proximal map.",
                 "",
-                "Derive it from pacopt.AbstractProximable too, or take an algorithm that uses gradients only.",
+                "Derive it from pacopt.AbstractProximable too, or use an algorithm that needs only gradients.",
             )
         return self.problem.prox(x, step_size, self.instance)

@@ -1,4 +1,4 @@
-"""Quadratics 1/2 |A x - b|^2: one matrix for all instances, or a diagonal one for each."""
+"""Quadratics 1/2 |A x - b|^2, with one matrix for all instances or a diagonal matrix for each."""
 
 import jax.numpy as jnp
 import numpy as np

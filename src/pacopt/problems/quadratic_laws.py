@@ -12,7 +12,7 @@ from pacopt.support.arrays import frozen
 
 @dataclass(frozen=True, eq=False)
 class GaussianVector:
-    """The right-hand side b ~ N(mean, factor' factor), and the law of the start loss 1/2 |b|^2 of x0 = 0."""
+    """The right-hand side b ~ N(mean, factor' factor), and the law of the start loss 1/2 |b|^2 at x0 = 0."""
 
     mean: Float[np.ndarray, " n"]
     factor: Float[np.ndarray, "n n"]
@@ -39,7 +39,7 @@ class GaussianVector:
         return float(spread) / 4 + self.mean_start_loss() ** 2
 
     def log_mgf_start_loss(self, theta: float) -> float:
-        """log E exp(theta l0); +inf from theta = 1 / (largest eigenvalue of Sigma) on."""
+        """log E exp(theta l0); +inf for theta >= 1 / (largest eigenvalue of Sigma)."""
         eigenvalues, basis = np.linalg.eigh(self.covariance)
         room = 1.0 - theta * eigenvalues
         if room.min() <= 0.0:
@@ -59,7 +59,7 @@ class FixedCurvature:
     def draw(*, seed: int, n: int = 50, integer_entries: bool = True) -> "FixedCurvature":
         """A random family: entries of A uniform in -10..10 plus standard normal noise.
 
-        With `integer_entries=False` entries are uniform on the real interval, as in the authors' code.
+        With `integer_entries=False`, entries are uniform on the real interval, as in the authors' code.
         """
         rng = np.random.default_rng(seed)
         A = _uniform(rng, 10, (n, n), integer_entries) + rng.standard_normal((n, n))
@@ -67,7 +67,7 @@ class FixedCurvature:
 
     @property
     def problem(self) -> SharedQuadratic:
-        """The problem of which `sample` draws instances."""
+        """The problem whose instances `sample` draws."""
         return SharedQuadratic(self.A)
 
     @property
@@ -91,17 +91,17 @@ class VaryingCurvature:
 
     @staticmethod
     def draw(*, seed: int, n: int = 50, integer_entries: bool = True) -> "VaryingCurvature":
-        """A random family; `integer_entries=False` is the variant of the authors' code (real-valued entries)."""
+        """A random family; `integer_entries=False` gives real-valued entries, as in the authors' code."""
         return VaryingCurvature(_right_hand_side(np.random.default_rng(seed), n, integer_entries))
 
     @property
     def problem(self) -> DiagonalQuadratic:
-        """The problem of which `sample` draws instances."""
+        """The problem whose instances `sample` draws."""
         return DiagonalQuadratic()
 
     @property
     def curvature(self) -> tuple[float, float]:
-        """(mu, L) that hold for every instance."""
+        """(mu, L) valid for every instance."""
         return self.mu, self.L_range[1]
 
     def sample(self, count: int, *, seed: int) -> Instances:

@@ -1,4 +1,4 @@
-"""Quadratic programs with the same matrices for all instances, judged as OSQP judges when to stop."""
+"""Quadratic programs with the same matrices for all instances, judged by OSQP's stopping test."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
@@ -22,7 +22,7 @@ class Vectors(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A point of a splitting method: x, z in place of Ax, and the multipliers y of the constraints."""
+    """A point of a splitting method: x, z standing for Ax, and the multipliers y of the constraints."""
 
     x: Float[Numbers, " n"]
     z: Float[Numbers, " m"]
@@ -30,24 +30,24 @@ class Pair(NamedTuple):
 
 
 class Kinds(NamedTuple):
-    """Which rows of A are equations, l = u, and which have no bounds at all."""
+    """Which rows of A are equality constraints, l = u, and which have no bounds at all."""
 
     equal: Bool[Numbers, " m"]
     free: Bool[Numbers, " m"]
 
 
 class AbstractQuadraticProgram(AbstractProblem, AbstractMetric):
-    """min x'Px/2 + q'x subject to l <= Ax <= u, where instances differ in q, l and u alone.
+    """min x'Px/2 + q'x subject to l <= Ax <= u, where instances differ only in q, l and u.
 
-    A point is (x, z, y), at the start all zero. What it is judged by is its residual, relative to tolerances, so that
-    an instance is solved where it is at most 1: the larger of
+    A point is (x, z, y), all zero at the start. It is judged by its residual relative to the tolerances, so that an
+    instance is solved when the residual is at most 1. The residual is the larger of
 
     - max(|Ax - z|, |z - clip(z + y, l, u)|) / (eps_abs + eps_rel max(|Ax|, |z|)) and
     - |Px + q + A'y| / (eps_abs + eps_rel max(|Px|, |A'y|, |q|)),
 
-    in maximum norms. That is OSQP's own test (Stellato et al. 2020, sec. 3.4), with one more term: where z lies within
-    its bounds and y is normal to them there, as at every iterate of OSQP, the second part of the first one is zero;
-    elsewhere it says how far from it they are. So a residual of zero is a solution, whatever the algorithm.
+    in maximum norms. This is OSQP's own test (Stellato et al. 2020, sec. 3.4) with one more term, |z - clip(z + y, l,
+    u)|. It is zero where z is within its bounds and y is normal to them, as at every iterate of OSQP; elsewhere it
+    measures how far they are from that. So a zero residual means a solution, whatever the algorithm.
     """
 
     eps_abs: eqx.AbstractVar[float]
@@ -66,7 +66,7 @@ class AbstractQuadraticProgram(AbstractProblem, AbstractMetric):
 
     @abstractmethod
     def kinds(self) -> Kinds:
-        """Which rows are equations or unbounded, for all instances alike."""
+        """Which rows are equality constraints or unbounded, the same for all instances."""
 
     @abstractmethod
     def curved(self, x: Float[Numbers, " n"]) -> Float[Numbers, " n"]:
@@ -102,8 +102,8 @@ class AbstractQuadraticProgram(AbstractProblem, AbstractMetric):
 class QuadraticProgram(AbstractQuadraticProgram):
     """A quadratic program with dense matrices; an instance holds `q`, `l` and `u`.
 
-    `equal` and `free` say which rows are equations or have no bounds, for all instances alike; `of` finds that out from
-    the bounds of one of them.
+    `equal` and `free` say which rows are equality constraints or have no bounds, the same for all instances; `of`
+    derives them from the bounds of one instance.
 
     >>> program = QuadraticProgram.of(np.eye(2), np.ones((1, 2)), l=np.ones(1), u=np.ones(1))
     >>> bool(program.kinds().equal[0])
@@ -119,7 +119,7 @@ class QuadraticProgram(AbstractQuadraticProgram):
 
     @staticmethod
     def of(P: Any, A: Any, *, l: Any, u: Any, eps_abs: float = 1e-3, eps_rel: float = 1e-3) -> "QuadraticProgram":  # noqa: E741
-        """The program with these matrices, and with rows of the kinds that these bounds show."""
+        """The program with these matrices, and with the kinds of rows that these bounds imply."""
         lower, upper = np.asarray(l, dtype=float), np.asarray(u, dtype=float)
         return QuadraticProgram(
             P=np.asarray(P, dtype=float),
@@ -135,11 +135,11 @@ class QuadraticProgram(AbstractQuadraticProgram):
         return self.P, self.A
 
     def vectors(self, instance: Instance) -> Vectors:
-        """Those of the instance."""
+        """q, l and u of the instance."""
         return Vectors(instance["q"], instance["l"], instance["u"])
 
     def kinds(self) -> Kinds:
-        """As given."""
+        """The kinds of rows, as given."""
         return Kinds(self.equal, self.free)
 
     def curved(self, x: Float[Numbers, " n"]) -> Float[Numbers, " n"]:

@@ -13,13 +13,13 @@ from pacopt.problems.base import AbstractProblem, Instance, Point
 def fields_of_loss(problem: AbstractProblem, x: Point, instance: Instance) -> tuple[str, ...]:
     """The names of the fields that the loss at a point depends on, found by tracing it.
 
-    What only `start`, `minimum` or `metric` read is not among them.
+    Fields that only `start`, `minimum` or `metric` read are not among them.
     """
     return fields_read(lambda fields: problem.loss(x, fields), instance)
 
 
 def fields_read(function: Callable[[Any], Any], instance: Instance) -> tuple[str, ...]:
-    """The names of the fields of an instance that what a function returns depends on, found by tracing it."""
+    """The names of the instance fields that a function's result depends on, found by tracing it."""
     fields = {name: jax.numpy.asarray(value) for name, value in instance.items()}
     traced = jax.make_jaxpr(function)(fields).jaxpr
     _, used = partial_eval.dce_jaxpr(traced, [True] * len(traced.outvars))
@@ -27,7 +27,7 @@ def fields_read(function: Callable[[Any], Any], instance: Instance) -> tuple[str
 
 
 def refuse_hidden(reads: tuple[str, ...], reader: str, problem: AbstractProblem, x: Point, instance: Instance) -> None:
-    """Refuse fields that are not there, and those that the loss does not read."""
+    """Refuse fields that do not exist, and those that the loss does not read."""
     kind = type(problem).__name__
     for name in reads:
         if name not in instance:
@@ -41,9 +41,9 @@ def refuse_hidden(reads: tuple[str, ...], reader: str, problem: AbstractProblem,
     for name in reads:
         if name not in known:
             raise AlgorithmError(
-                f"{reader} reads the field {name!r}, and the loss of {kind} does not.",
-                f"It reads fields that the loss reads: {', '.join(map(repr, known)) or 'there are none'}.",
-                "Any other may hold what is known only once an instance is solved, as its minimum, and would not be "
-                "there in use.",
+                f"{reader} reads the field {name!r}, but the loss of {kind} does not.",
+                f"It may read only fields that the loss reads: {', '.join(map(repr, known)) or 'there are none'}.",
+                "Any other field may hold something known only once the instance is solved, such as its minimum, and "
+                "would be missing in use.",
                 "Leave it out.",
             )
