@@ -172,7 +172,7 @@ def test_results_of_different_kinds_are_refused():
     def sometimes(hyper, instance):
         return Result(0.1, start_loss=1.0 if instance["x"] > 1 else None)
 
-    with pytest.raises(EngineError, match="Some runs have a start loss, and others have none"):
+    with pytest.raises(EngineError, match="Some runs have a start loss and others have none"):
         BlackBox(sometimes, {"a": Interval(0.0, 1.0)}).table({"a": [0.5]}, Instances({"x": np.arange(4.0)}))
 
     def flagged(hyper, instance):

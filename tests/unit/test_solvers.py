@@ -148,7 +148,7 @@ def test_other_defaults_than_those_of_scs_are_noticed(monkeypatch):
     module = sys.modules[function.__module__]
     for name, other in {"acceleration_interval": 10, "scale": 0.2, "rho_x": 1e-5}.items():
         monkeypatch.setattr(module, "SINCE", {**module.SINCE, name: other})
-        with pytest.raises(EngineError, match="by itself does not do what it does with"):
+        with pytest.raises(EngineError, match="behaves differently by default than with"):
             engines.scs(cone={"l": 1})
         assert engines.scs(cone={"l": 1}, space={"alpha": Interval(1.0, 1.9)}).defaults == {"alpha": 1.5}
         monkeypatch.undo()

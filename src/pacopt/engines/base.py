@@ -117,7 +117,7 @@ class AbstractEngine(ABC):
         return "the textbook"
 
     def until(self, target: float, steps: int | None) -> "AbstractEngine":
-        """This engine, with runs that stop at this fraction of their start or after this many steps; losses are times."""
+        """This engine, with runs that stop at this fraction of their start or after `steps` steps; losses are times."""
         raise EngineError(
             f"{type(self).__name__} does not stop runs at {target!r} times their start.",
             "The effort of a run is the number of steps to its target.",

@@ -145,7 +145,7 @@ def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes]:
 def _source(value: Hashable) -> str:
     try:
         return hashed(inspect.getsource(cast(Any, value)).encode())
-    except (OSError, TypeError, SyntaxError, TokenError):  # typed at a prompt, for example: no source, but there is code
+    except (OSError, TypeError, SyntaxError, TokenError):  # typed at a prompt, say: no source, but there is code
         functions = vars(value).values() if isinstance(value, type) else [value]
         codes = [code for function in functions if (code := getattr(function, "__code__", None)) is not None]
         return hashed(repr([_code(code) for code in codes]).encode())

@@ -49,7 +49,7 @@ def checked_run(run: Any, place: str) -> Run:
             "Convert them with float(...).",
         )
     loss, start = numbers
-    if loss < 0 or not 0 <= start < inf:  # checked here: with one-number arrays this would take longer than many runs do
+    if loss < 0 or not 0 <= start < inf:  # checked here: one-number arrays would take longer than many runs
         refuse_bad_losses(np.array([[loss]], dtype=float), np.array([start], dtype=float))
     return run  # type: ignore[no-any-return]
 

@@ -21,7 +21,7 @@ from pacopt.support.whole import whole
 class Checkpoint:
     """A directory of finished tiles, one folder for each table.
 
-    A folder is named by the hash of everything that determines its tiles (code, candidates, instances, steps, precision,
+    A folder is named by the hash of all that determines its tiles (code, candidates, instances, steps, precision,
     versions), so a tile of another experiment is never picked up. A tile that is missing or unreadable is run. What a
     hash cannot see, such as a helper function or a file the code reads, is caught by rerunning one stored tile of each
     table: the same call gives the same bits.
@@ -79,7 +79,7 @@ class Checkpoint:
         by_chance = _ended_by_chance(tile) | _ended_by_chance(again)
         if not (np.array_equal(tile.start, again.start, equal_nan=True) and _same(tile, again, ~by_chance)):
             raise StorageError(
-                f"The tile that starts at instance {tile.first} has different losses in {self.directory} than when it is "
+                f"The tile that starts at instance {tile.first} has other losses in {self.directory} than when it is "
                 "run again.",
                 "Finished tiles come from the same code, data and machine.",
                 "The code, or a file that it reads, has changed; losses of different code must not be mixed.",

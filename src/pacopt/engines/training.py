@@ -29,7 +29,7 @@ class Descent(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """Some updates, or none: where they led, and the mean of what is minimised, during them and then on held-out instances.
+    """Some updates, or none: where they led, and the mean of what is minimised, during them and on held-out instances.
 
     `norms` are the medians over each batch of the norms of its gradients, before they were clipped. `left_out` is how
     many runs had no finite gradient; an update without any is left out.

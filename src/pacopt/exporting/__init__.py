@@ -1,1 +1,1 @@
-"""What was learned, in other people's code: optax, SciPy, torch."""
+"""What was learned, for use in other libraries: optax, SciPy, torch."""

@@ -11,14 +11,14 @@ from pacopt.errors import ExportError
 
 
 class Leaf(NamedTuple):
-    """One array of a point; a point that is an array itself has no name for it."""
+    """One array of a point; if the point itself is an array, it has no name."""
 
     name: str
     shape: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of its entries."""
         return prod(self.shape)
 
     def __str__(self) -> str:
@@ -31,18 +31,18 @@ def listed(leaves: Sequence[Leaf]) -> str:
 
 
 def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """One vector of all numbers."""
+    """All numbers as one vector."""
     return np.concatenate([np.ravel(each) for each in arrays])
 
 
 def parted(x: np.ndarray, leaves: Sequence[Leaf]) -> tuple[np.ndarray, ...]:
-    """The arrays of which this vector has the numbers."""
+    """The arrays whose numbers this vector holds."""
     ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
     return tuple(part.reshape(leaf.shape) for part, leaf in zip(np.split(x, ends), leaves, strict=True))
 
 
 def warn_of_precision(found: Iterable[str], certified: str) -> None:
-    """Warn whoever calls the caller if parameters have another type than the runs that were certified."""
+    """Warn the caller's caller if parameters have another type than the certified runs."""
     others = sorted({each.removeprefix("torch.") for each in found} - {certified})
     if others:
         text = f"Parameters are {', '.join(others)}, and the certificate speaks of {certified}"
@@ -50,7 +50,7 @@ def warn_of_precision(found: Iterable[str], certified: str) -> None:
 
 
 def misfit(found: str, needed: str) -> ExportError:
-    """What is said of parameters that are no point of the problem."""
+    """The error for parameters that are not a point of the problem."""
     return ExportError(
         found,
         needed,

@@ -1,4 +1,4 @@
-"""A rule as a machine for hosts that hand over one gradient at a time: what it is told, and where it asks next."""
+"""A rule as a machine for hosts that supply one gradient at a time: what it is told, and where it asks next."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -18,8 +18,8 @@ from pacopt.problems.base import Objective, Point
 class Machine(NamedTuple):
     """Programs on the leaves of points and of states.
 
-    `begin` makes a state of a start, `step` the next of a state, `where` the point at which a step asks, `read` the
-    point that a state stands for. `shapes` are those of the leaves of a state.
+    `begin` makes a state from a start, `step` the next state, `where` the point at which a step asks, and `read` the
+    point that a state represents. `shapes` are those of the leaves of a state.
     """
 
     begin: Program
@@ -34,7 +34,7 @@ class Machine(NamedTuple):
 
     @property
     def spends(self) -> bool:
-        """Whether the beginning takes a gradient, so that a run of K steps takes K + 1."""
+        """Whether `begin` takes a gradient, so that a run of K steps takes K + 1."""
         return any(ask.gradient is not None for ask in self.begin.asks)
 
     @property
@@ -44,13 +44,13 @@ class Machine(NamedTuple):
 
     @property
     def held(self) -> dict[int, int]:
-        """Leaves of a state that are leaves of the point where it asks: the host has them, so they need no copy."""
+        """Leaves of a state that are also leaves of the point where it asks: the host has them, so no copy is kept."""
         where = self.where
         return {where.inputs.index(each): leaf for leaf, each in enumerate(where.outputs) if each in where.inputs}
 
 
-class NoInstance(eqx.Module, Mapping[str, Any]):  # type: ignore[misc]  # both say what equal is
-    """Stands where an instance would be, and has no fields."""
+class NoInstance(eqx.Module, Mapping[str, Any]):  # type: ignore[misc]  # both define equality
+    """Takes the place of an instance, and has no fields."""
 
     algorithm: str = eqx.field(static=True)
 
@@ -70,7 +70,7 @@ class NoInstance(eqx.Module, Mapping[str, Any]):  # type: ignore[misc]  # both s
 
 
 def machine_for(rule: Rule, point: Point) -> Machine:
-    """The machine for points of these shapes, in the precision that they have."""
+    """The machine for points of these shapes, in their precision."""
     algorithm = rule.algorithm
     objective = Objective(Unknown(), NoInstance(type(algorithm).__name__))
     hyper = rule.hyper(jnp.result_type(*(leaf.dtype for leaf in jax.tree.leaves(point))))
@@ -85,7 +85,7 @@ def machine_for(rule: Rule, point: Point) -> Machine:
 
 
 def machine_for_one(rule: Rule) -> Machine:
-    """The machine for points of the problem, for a host that hands over one gradient at a time."""
+    """The machine for points of the problem, for a host that supplies one gradient at a time."""
     with precision(rule.dtype):
         machine = machine_for(rule, rule.point)
         _check_one_point(machine, rule)
@@ -93,9 +93,9 @@ def machine_for_one(rule: Rule) -> Machine:
 
 
 def _check_one_point(machine: Machine, rule: Rule) -> None:
-    """Refuse an algorithm that asks elsewhere than a host with one gradient at a time can follow.
+    """Refuse an algorithm that asks at points where a host with one gradient at a time cannot follow.
 
-    A host has evaluated the start when it hands over the first gradient, and then whatever point it was told to.
+    The first gradient that a host supplies is at the start, and each later one at the point it was told.
     """
     name = type(rule.algorithm).__name__
     if len(machine.step.asks) > 1 or len(machine.begin.asks) > 1:

@@ -1,8 +1,8 @@
 """The steps of an algorithm as programs: plain lists of operations, with gaps where a loss or a gradient is asked for.
 
-An algorithm evaluates the loss wherever it likes, and other libraries hand gradients over at points that they know.
-So its `init` and `step` are traced once, with a problem that knows nothing: what it asks for becomes an operation of
-its own. Up to there the program says at which point, and from there on it goes on with the answer.
+An algorithm evaluates the loss wherever it likes, but other libraries supply gradients at points of their own. So its
+`init` and `step` are traced once, with a problem that knows nothing: each evaluation becomes an operation of its own.
+Before it, the program computes the point; after it, the program continues with the answer.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,12 +24,12 @@ GRADIENT.multiple_results = True
 VALUE.def_abstract_eval(lambda *x: jax.core.ShapedArray((), x[0].dtype))
 GRADIENT.def_abstract_eval(lambda *x: list(x))
 ASKS = (VALUE, GRADIENT)
-#: Operations that do what the program inside of them does.
+#: Operations that just run the program inside them.
 CALLS = ("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "checkpoint", "remat2")
 
 
 class Constant(NamedTuple):
-    """A number or an array that is known when the program is made."""
+    """A number or an array known when the program is made."""
 
     value: Any
 
@@ -39,7 +39,7 @@ Operand = int | Constant
 
 
 class Operation(NamedTuple):
-    """One operation of JAX, with its operands and the variables that it makes."""
+    """One JAX operation, with its operands and the variables it defines."""
 
     primitive: Any
     params: dict[str, Any]
@@ -48,7 +48,7 @@ class Operation(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A point, and the variables for the loss there and for its gradient, as far as they are used."""
+    """A point, and the variables for the loss and its gradient there, as far as they are used."""
 
     point: tuple[Operand, ...]
     value: int | None
@@ -62,7 +62,7 @@ class Ask(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Operations that make outputs of inputs, without any that is not needed."""
+    """Operations that turn inputs into outputs, without unneeded ones."""
 
     inputs: tuple[int, ...]
     operations: tuple[Operation, ...]
@@ -81,7 +81,7 @@ class Program:
         return tuple(found.values())
 
     def until(self, number: int) -> "Program":
-        """The program up to the point of this ask, or to the end; answers to those before it are inputs."""
+        """The program up to the point of this ask, or to the end; answers to earlier asks are inputs."""
         asks = self.asks
         known = (*self.inputs, *(answer for ask in asks[:number] for answer in ask.answers))
         wanted = asks[number].point if number < len(asks) else self.outputs
@@ -89,7 +89,7 @@ class Program:
         return pruned(replace(self, inputs=known, operations=others, outputs=wanted))
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        """The outputs; the program asks for nothing."""
+        """The outputs, for a program that asks for nothing."""
         known = dict(zip(self.inputs, values, strict=True))
 
         def read(operand: Operand) -> Any:
@@ -102,7 +102,7 @@ class Program:
 
 
 def pruned(program: Program) -> Program:
-    """The program without operations that nobody needs."""
+    """The program without unneeded operations."""
     needed, kept = {each for each in program.outputs if isinstance(each, int)}, []
     for each in reversed(program.operations):
         if needed & set(each.outputs):
@@ -147,7 +147,7 @@ def traced(function: Callable[..., Any], *arguments: Any, algorithm: AbstractAlg
 
 
 def traced_inside(closed: Any, algorithm: AbstractAlgorithm) -> Program:
-    """The program of a function inside of an operation."""
+    """The program of a function inside an operation."""
     numbers: Iterator[int] = count()
     inputs = tuple(next(numbers) for _ in closed.jaxpr.invars)
     operations: list[Operation] = []
@@ -162,7 +162,7 @@ def _inlined(
     numbers: Iterator[int],
     algorithm: AbstractAlgorithm,
 ) -> tuple[Operand, ...]:
-    """Append the operations of a traced function, those of functions that it calls in their place."""
+    """Append the operations of a traced function, with the functions it calls inlined."""
     jaxpr, constants = (closed.jaxpr, closed.consts) if hasattr(closed, "jaxpr") else (closed, ())
     known: dict[Any, Operand] = dict(zip(jaxpr.invars, inputs, strict=True))
     known |= {variable: Constant(np.asarray(each)) for variable, each in zip(jaxpr.constvars, constants, strict=True)}
@@ -194,7 +194,7 @@ def _inlined(
 
 
 def _parts(equation: Any) -> list[Any]:
-    """Traced functions inside of an operation."""
+    """The traced functions inside an operation."""
     found = []
     for each in equation.params.values():
         found += [part for part in (each if isinstance(each, tuple | list) else (each,)) if hasattr(part, "eqns")]

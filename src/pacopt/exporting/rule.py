@@ -1,4 +1,4 @@
-"""What is exported: the deployed algorithm with its hyperparameters, and what its certificate says of it."""
+"""What is exported: the deployed algorithm with its hyperparameters, and what its certificate says about it."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: JAX does not annotate it.
 SHAPED: Any = jax.ShapeDtypeStruct
-#: What is said of an export for each host: whether the safeguard is part of it.
+#: What an export says about the safeguard, depending on whether it has one.
 SAFEGUARD = {
     True: "The point where the run ended is returned if its loss is finite and at most that of the start, else the "
     "start.",
@@ -51,21 +51,21 @@ class Rule:
 
     @property
     def judged_by_loss(self) -> bool:
-        """Whether the safeguard compares losses, which every library has; a metric is known to the problem alone."""
+        """Whether the safeguard compares losses, which every library has; only the problem knows a metric."""
         return not isinstance(self.problem, AbstractMetric)
 
     @property
     def horizon(self) -> int | None:
-        """The number of steps that it can make, if it has numbers for each step and does not go on for ever.
+        """The number of steps it can make, if it has numbers for each step and cannot go on forever.
 
-        A certified run that is longer goes on with the last numbers, and so does the export of it.
+        A longer certified run continues with the last numbers, and so does its export.
         """
         own = _horizon(self.algorithm)
         return None if own is None else max(own, self.steps)
 
     @cached_property
     def point(self) -> Point:
-        """The shapes of a point of the problem, in its structure: an algorithm may treat each array by itself."""
+        """The shapes of a point of the problem, in its structure: an algorithm may treat each array separately."""
         with precision(self.dtype):
             start = jax.eval_shape(self.problem.start, _instance(self.origin))
         return jax.tree.map(lambda leaf: SHAPED(leaf.shape, self.dtype), start)
@@ -98,7 +98,7 @@ class Rule:
         return tuple(claim.sentence(c.deployed.values[claim.name], subject) for claim in held)
 
     def words(self, host: str, *, safeguard: bool) -> str:
-        """What an export is, and what of it is certified."""
+        """What an export is, and what is certified about it."""
         c, kind = self.certificate, type(self.problem).__name__
         subject = subject_of(c)
         lines = self.claims(safeguard=safeguard)
@@ -121,7 +121,7 @@ class Rule:
 
 
 def rule_of(learned: "Learned") -> Rule:
-    """The deployed algorithm as a rule that can be exported, or why it cannot."""
+    """The deployed algorithm as a rule that can be exported; if it cannot be, the error says why."""
     engine = learned.running
     if not isinstance(engine, Traced):
         raise ExportError(
@@ -165,7 +165,7 @@ def leaves_of(point: Point) -> tuple[Leaf, ...]:
 
 
 def _horizon(algorithm: Any) -> int | None:
-    """Rules call the number of steps for which they have numbers `steps`, and others hold rules as `algorithm`."""
+    """The steps a rule has numbers for: its `steps`, or those of the rule it holds as `algorithm`."""
     own = getattr(algorithm, "steps", None)
     inner = getattr(algorithm, "algorithm", None)
     found = [each for each in (own, None if inner is None else _horizon(inner)) if isinstance(each, int)]

@@ -15,7 +15,7 @@ from pacopt.exporting.rule import Rule, leaves_of
 
 
 class State(NamedTuple):
-    """How many updates were made, and what the algorithm carries besides the point that the host has."""
+    """The number of updates made, and what the algorithm carries besides the host's point."""
 
     taken: Int[Array, ""]
     kept: tuple[Any, ...]
@@ -60,7 +60,7 @@ def transformation_of(rule: Rule) -> Transformation:
         return State(jnp.zeros((), jnp.int32), _without(machine, state))
 
     def update(grads: Any, state: State, params: Any = None, *, value: Any = None, **others: Any) -> tuple[Any, State]:
-        del others  # what transformations beside this one ask for
+        del others  # what other transformations in the chain ask for
         machine = machine_of(_given(params))
         x, structure = jax.tree.flatten(params)
         _need_value(machine, rule, value)
@@ -80,7 +80,7 @@ def transformation_of(rule: Rule) -> Transformation:
             after = _typed(machine, _told(machine.step, before, answers))
         moves = [there - here for there, here in zip(machine.where(*after), x, strict=True)]
         new = _without(machine, after)
-        if last is not None:  # there are no numbers for what comes then
+        if last is not None:  # there are no numbers for later steps
             on = state.taken < last
             moves = [jnp.where(on, move, jnp.zeros_like(move)) for move in moves]
             new = tuple(jnp.where(on, a, b) for a, b in zip(new, kept, strict=True))

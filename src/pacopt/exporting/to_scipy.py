@@ -18,15 +18,15 @@ from pacopt.exporting.machine import machine_for
 from pacopt.exporting.program import Program
 from pacopt.exporting.rule import Rule
 
-#: How a point with several arrays is one vector.
+#: How a point with several arrays becomes one vector.
 ORDER = "x0 has the numbers of each array after those of the array before it, row by row."
-#: Takes whatever a result has, by name.
+#: Accepts any fields of a result, by name.
 RESULT: Any = OptimizeResult
 
 
 @dataclass(eq=False)
 class Counted:
-    """The loss and its gradient as functions of the host, counted, with what was evaluated last."""
+    """The host's loss and gradient functions, with counts and the last values."""
 
     fun: Callable[..., Any]
     jac: Callable[..., Any]
@@ -35,7 +35,7 @@ class Counted:
     losses: int = 0
     gradients: int = 0
     last: tuple[np.ndarray, float] | None = None
-    #: Whether something was computed with fewer digits than in the runs that were certified.
+    #: Whether something was computed with fewer digits than in the certified runs.
     narrow: bool = False
 
     def loss(self, x: np.ndarray) -> float:
@@ -58,7 +58,7 @@ class Counted:
 
     def _measured(self, name: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
-        if array.dtype.kind not in "biufV":  # bfloat16 is of the kind V
+        if array.dtype.kind not in "biufV":  # bfloat16 has kind V
             what = type(value).__name__ if array.dtype == object else array.dtype
             raise ExportError(f"{name} returns {what}.", "Losses and gradients are real numbers.", "", "Return these.")
         self.narrow |= array.dtype.kind in "fV" and array.dtype.itemsize < self.dtype.itemsize
@@ -82,7 +82,7 @@ class Method:
     programs: list[list[Any]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Trace it once, so that what cannot be exported is refused now; and say what it is."""
+        """Trace it once, so that what cannot be exported is refused now; and write its docstring."""
         with precision(self.rule.dtype):
             machine = machine_for(self.rule, self.rule.point)
         stages = [_stages(each) for each in (machine.begin, machine.step, machine.read)]
@@ -124,7 +124,7 @@ class Method:
         **unknown: Any,
     ) -> Any:
         """Minimise from x0, with the safeguard; SciPy calls it."""
-        del hess, hessp  # no use for them, as SciPy's own methods that use gradients only
+        del hess, hessp  # not used, as in SciPy's own gradient-only methods
         self._refuse(jac, bounds, constraints, unknown)
         steps = self._checked_steps(maxiter)
         dtype = self.rule.dtype
@@ -219,7 +219,7 @@ class Method:
 
 
 def _stages(program: Program) -> list[Any]:
-    """What is asked for, with the compiled program that finds the point; at the end the outputs."""
+    """Each ask with the compiled program that finds its point, and finally the one for the outputs."""
     asks = program.asks
     return [(ask, jax.jit(program.until(number))) for number, ask in enumerate((*asks, None))]
 
@@ -231,7 +231,7 @@ def _trouble(before: float, after: float) -> str:
 
 
 def _bounded(bounds: Any) -> bool:
-    """Whether bounds, of one of the two forms that SciPy knows, exclude anything."""
+    """Whether bounds, in either of SciPy's two forms, exclude anything."""
     if bounds is None:
         return False
     pairs = bounds if not isinstance(bounds, Bounds) else zip(np.ravel(bounds.lb), np.ravel(bounds.ub), strict=True)
@@ -239,7 +239,7 @@ def _bounded(bounds: Any) -> bool:
 
 
 def _stops(callback: Any, x: np.ndarray, seen: Counted) -> bool:
-    """Whether a user's callback, of one of the two forms that SciPy knows, ends the run."""
+    """Whether a user's callback, in either of SciPy's two forms, ends the run."""
     try:
         if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
             callback(intermediate_result=RESULT(x=x.copy(), fun=seen.loss(x)))

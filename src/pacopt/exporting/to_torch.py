@@ -12,7 +12,7 @@ from pacopt.exporting.rule import Rule
 from pacopt.exporting.torch_operations import LOOPS, OPERATIONS
 from pacopt.exporting.torch_optimizer import Stored, optimizer_class
 
-#: Params of operations that say how fast, or where, and not what.
+#: Params of operations that say how fast, or where, but not what.
 SILENT = (
     *("accuracy", "dimensions:reshape", "linear", "out_dtype", "out_sharding", "precision", "preferred_element_type"),
     *("sharding", "unroll", "weak_type"),
@@ -20,7 +20,7 @@ SILENT = (
 
 
 def optimizer_of(rule: Rule) -> Any:
-    """A class of optimizers for torch."""
+    """A torch optimizer class."""
     machine = machine_for_one(rule)
     begin, step = machine.begin, machine.step
     constants: dict[str, np.ndarray] = {}
@@ -53,7 +53,7 @@ def optimizer_of(rule: Rule) -> Any:
 
 
 def _plain(program: Program, constants: dict[str, np.ndarray], rule: Rule) -> dict[str, Any]:
-    """A program as a JSON value; its constants are put beside it."""
+    """A program as a JSON value; its constants are collected separately."""
 
     def written(operand: Any) -> Any:
         if not isinstance(operand, Constant):

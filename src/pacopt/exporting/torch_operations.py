@@ -1,4 +1,4 @@
-"""Programs run by torch: what each operation of an exported algorithm is there. Nothing here needs JAX."""
+"""Programs run by torch: the torch version of each operation of an exported algorithm. Nothing here needs JAX."""
 
 from collections.abc import Callable, Mapping, Sequence
 from string import ascii_letters
@@ -21,7 +21,7 @@ def run(program: Plain, values: Sequence[Any], constants: Mapping[str, Any]) -> 
 
 
 def _scan(operands: list[Any], params: Mapping[str, Any], constants: Mapping[str, Any]) -> list[Any]:
-    """A loop of a fixed number of turns, with rows in and rows out."""
+    """The result of a loop with a fixed number of iterations, with rows in and rows out."""
     import torch
 
     first, second = params["num_consts"], params["num_consts"] + params["num_carry"]
@@ -65,7 +65,7 @@ def _same(x: Any) -> Any:
 
 
 def _torch(name: str) -> Callable[..., Any]:
-    """A function of torch with the same operands, found when it is used."""
+    """A torch function with the same operands, looked up when it is used."""
 
     def called(*operands: Any) -> Any:
         import torch
@@ -114,7 +114,7 @@ def _sliced(x: Any, start_indices: Sequence[int], limit_indices: Sequence[int], 
 
 
 def _dynamic(x: Any, starts: Sequence[Any], sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Where a slice is that begins at numbers which are not known before; it never leaves the array."""
+    """The place of a slice whose start is only known at run time; it never leaves the array."""
     first = [min(max(int(each), 0), total - size) for each, total, size in zip(starts, x.shape, sizes, strict=True)]
     return tuple(slice(each, each + size) for each, size in zip(first, sizes, strict=True))
 
@@ -126,7 +126,7 @@ def _updated(x: Any, rows: Any, *starts: Any) -> Any:
 
 
 def _dot(x: Any, y: Any, dimension_numbers: Any) -> Any:
-    """A sum over pairs of axes, with others side by side."""
+    """A sum over pairs of axes, batched over others."""
     import torch
 
     (over_x, over_y), (side_x, side_y) = dimension_numbers

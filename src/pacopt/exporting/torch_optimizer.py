@@ -1,4 +1,4 @@
-"""An optimizer for torch that runs what was learned, from plain values. Nothing here needs JAX."""
+"""A torch optimizer that runs what was learned, from plain values. Nothing here needs JAX."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from pacopt.exporting.leaves import Leaf, listed, misfit, warn_of_precision
 from pacopt.exporting.torch_operations import run
 from pacopt.support.arrays import load_npz, save_npz
 
-#: What a stored optimizer is called in its file, and which form it has.
+#: The name and format of a stored optimizer in its file.
 NAME, SCHEMA = "optimizer", 2
 
 
 class Stored(NamedTuple):
-    """Programs and what is certified of them as a JSON value, and the numbers that they use."""
+    """Programs and what is certified about them as a JSON value, and the numbers they use."""
 
     about: Mapping[str, Any]
     constants: Mapping[str, np.ndarray]
@@ -59,7 +59,7 @@ def optimizer_class(stored: Stored) -> Any:
     numbers = {name: torch.as_tensor(np.array(array)) for name, array in stored.constants.items()}
 
     class LearnedOptimizer(torch.optim.Optimizer):
-        """Replaced by what is known of this one."""
+        """Replaced by what is known about this optimizer."""
 
         __doc__ = about["words"] + "\n\n" + _use(about)
         certificate: str = about["certificate"]
@@ -74,7 +74,7 @@ def optimizer_class(stored: Stored) -> Any:
             warn_of_precision((str(each.dtype) for each in self._parameters), about["dtype"])
 
         def add_param_group(self, param_group: Any) -> None:
-            """Used by torch for the parameters that are given first; there are no others."""
+            """Used by torch for the initial parameters; no others can be added."""
             if self._complete:
                 raise ExportError(
                     "A group of parameters is added.",
@@ -136,7 +136,7 @@ def optimizer_class(stored: Stored) -> Any:
                 memory["start_loss"] = _number(closure())
             self._move(self._run("read", self._state()))
             loss = _number(closure())
-            # A NaN is not finite, and would pass the second comparison turned around.
+            # A NaN is not finite, and would pass the second comparison if it were reversed.
             if about["safeguard"] and not (np.isfinite(loss) and loss <= memory["start_loss"]):
                 self._move(memory["start"])
                 return float(memory["start_loss"])

@@ -20,7 +20,7 @@ from pacopt.support.arrays import digest
 from pacopt.support.rounding import counted
 from pacopt.support.values import keys
 
-#: What Optuna calls a study that nobody named; it is another one each time.
+#: The name Optuna gives an unnamed study; it is different each time.
 NAMELESS = "no-name-"
 
 
@@ -51,7 +51,7 @@ class BestTrials:
     best: tuple[Any, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look at the study, and refuse one that has no order or no common parameters."""
+        """Read the study, and refuse one without an order or common parameters."""
         optuna = optuna_here()
         if not isinstance(self.study, optuna.Study):
             raise PriorError(
@@ -87,7 +87,7 @@ class BestTrials:
         return None if name.startswith(NAMELESS) else name
 
     def searched(self, trials: Trials) -> Domain:
-        """The space of the study; arrays, whose entries are its parameters, are as in the algorithm."""
+        """The space of the study; arrays, whose entries are its parameters, keep the algorithm's space."""
         found = self.domain
         return {name: found.get(name, space) for name, space in trials.domain.items()}
 
@@ -96,7 +96,7 @@ class BestTrials:
         return len(self.best) if len(trials.instances) else 0, len(self.best)
 
     def __call__(self, trials: Trials) -> DiscreteMeasure:
-        """The best trials, weighed on the prior split, or by their ranks if it is empty."""
+        """The best trials, weighted on the prior split, or by rank if it is empty."""
         self._check_names(trials.domain)
         found = candidates(trials.domain, [trial.params for trial in self.best])
         if not len(trials.instances):
@@ -135,7 +135,7 @@ class BestTrials:
         }
 
     def _check_names(self, domain: Domain) -> None:
-        """Refuse parameters that are no hyperparameters, and hyperparameters that are no parameters."""
+        """Refuse parameters that are not hyperparameters, and hyperparameters that are not parameters."""
         ours = {each for name, space in domain.items() for each in parameters(name, space)}
         theirs = set(self.best[0].params)
         if ours != theirs:
@@ -148,7 +148,7 @@ class BestTrials:
 
 
 def _best(trials: tuple[Any, ...], direction: str, top: int) -> tuple[Any, ...]:
-    """The best distinct trials, best first; those of the same value in the order in which they were made."""
+    """The best distinct trials, best first; ties in the order in which they were made."""
     known = [trial for trial in trials if trial.state.name == "COMPLETE" and isfinite(trial.value)]
     able = [trial for trial in known if all(value <= 0 for value in trial.constraints.values())]
     if not able:

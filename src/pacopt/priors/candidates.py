@@ -1,4 +1,4 @@
-"""From the course of a training to candidates: snapshots, their mean, and a cloud around the best."""
+"""Candidates from the course of a training: snapshots, their mean, and a cloud around the best."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ AVERAGED = 4
 
 
 def gathered(training: AbstractTraining, course: Course, count: int, seed: int) -> dict[str, np.ndarray]:
-    """About so many candidates: half of them from the way, its beginning among them, half from the cloud."""
+    """About `count` candidates: half of them from along the way, including its beginning, half from the cloud."""
     best = [leg.state for leg in course.whole]
     snapshots = [training.averaged(state) for state in best[: max(1, count // 2)]]
     beginning = training.values(course.begun.state)

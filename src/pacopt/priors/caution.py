@@ -1,4 +1,4 @@
-"""How far from failures the favourite should stay, decided by leaving out instances of the prior split."""
+"""How far from failures the favourite should stay, decided by leaving out parts of the prior split."""
 
 from dataclasses import dataclass
 
@@ -10,26 +10,26 @@ from pacopt.loss_table import LossTable
 from pacopt.priors.selection import each, failed, nearest_failure, score, scored
 from pacopt.priors.trials import Trials
 
-#: The failures of so many neighbours count, each at this rate, against a point that has none itself.
+#: How many neighbours' failures count against a point that has none itself, and at what rate each.
 NEIGHBOURS, RATE = 64, 0.1
-#: The tail of the margins is fitted to so many of the smallest ones, at most to a quarter of them.
+#: The tail of the margins is fitted to this many of the smallest ones, and at most a quarter of them.
 TAILS = (3, 5, 10)
-#: So many points at each of so many distances from the nearest failure could become the favourite.
+#: The favourite is one of this many points at each of this many distances from the nearest failure.
 BEST, DISTANCES = 16, 16
-#: The prior split is cut into at most so many parts, each of which is left out once.
+#: The most parts that the prior split is cut into, each of which is left out once.
 FOLDS = 20
-#: With tails of at most so many, caution may cost this part of one failure among all instances without being asked for.
+#: With tails of at most this many, caution may cost this fraction of one failure among all instances unasked.
 TRUSTED, SLIGHT = 5, 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Caution:
-    """Rules that name a favourite, from the boldest to the most cautious, and what they know of each contender.
+    """Rules that name a favourite, from the boldest to the most cautious, and what they know about each contender.
 
     The boldest rule takes the point with the best score. The second lets failures of its neighbours count: the best of
-    many points near a cliff has been lucky, and fails on others. The rest add the probability that the next instance
-    fails. The margin of a point on an instance is the distance to the nearest point that failed on it; an exponential
-    tail, fitted to the smallest margins of a point, tells how many instances leave it none.
+    many points near a cliff has been lucky, and fails on other instances. The rest add the probability that the next
+    instance fails. The margin of a point on an instance is the distance to the nearest point that failed on it; an
+    exponential tail, fitted to the smallest margins of a point, tells how many instances leave it none.
     """
 
     z: Float[np.ndarray, "point instance"]
@@ -45,7 +45,7 @@ class Caution:
         return 2 + sum(1 for tail in TAILS if 4 * tail <= self.margin.shape[1])
 
     def picks(self, seen: np.ndarray) -> list[int]:
-        """The contender that each rule names if these instances are seen, from the boldest rule on."""
+        """The contender that each rule names after seeing these instances, the boldest rule first."""
         value = scored(self.z[:, seen], self.ratios[:, seen], self.successes[:, seen], self.wanted)
         wary = value + RATE * self.threat[:, seen].mean(axis=1)
         smallest = np.sort(self.margin[:, seen], axis=1)
@@ -58,11 +58,11 @@ class Caution:
         return [int(np.argmin(points)) for points in named]
 
     def chosen(self, seed: int) -> tuple[int, list[int]]:
-        """The favourite, and what all rules name.
+        """The favourite, and the contender that each rule names.
 
-        Each rule is judged on the instances that it did not see. The most cautious one of those that are within a
-        standard error of the best (Breiman et al. 1984) names the favourite. So does one that costs next to nothing:
-        a failure that is too rare to be seen on the prior split would outweigh all that is lost.
+        Each rule is judged on the instances it did not see. The most cautious of those within a standard error of the
+        best (Breiman et al. 1984) names the favourite. So does one that costs next to nothing: a failure too rare to
+        be seen on the prior split would outweigh everything lost.
         """
         count = self.ratios.shape[1]
         named = self.picks(np.arange(count))
@@ -83,7 +83,7 @@ class Caution:
 def favourites(
     points: Float[np.ndarray, "hyper d"], kinds: Int[np.ndarray, " hyper"], table: LossTable, trials: Trials
 ) -> tuple[int, Int[np.ndarray, " rule"]]:
-    """The row of the favourite, and the rows that all rules name, from the boldest rule on."""
+    """The row of the favourite, and the row that each rule names, the boldest rule first."""
     failures = failed(table, trials)
     distance = nearest_failure(points, kinds, np.asarray(failures.any(axis=1)))
     rows = contenders(score(table, trials), distance)
@@ -100,7 +100,7 @@ def favourites(
 
 
 def contenders(value: Float[np.ndarray, " hyper"], distance: Float[np.ndarray, " hyper"]) -> Int[np.ndarray, " row"]:
-    """The best points at each distance from failures, the best of all among them."""
+    """The best points at each distance from failures, including the best of all."""
     decades = np.log10(np.maximum(distance, 1e-6))
     part = np.ceil((decades - decades.min()) / (np.ptp(decades) or 1.0) * DISTANCES)
     order = np.argsort(value, kind="stable")
@@ -110,7 +110,7 @@ def contenders(value: Float[np.ndarray, " hyper"], distance: Float[np.ndarray, "
 def threats(
     points: np.ndarray, kinds: np.ndarray, failures: Bool[np.ndarray, "hyper instance"], rows: np.ndarray
 ) -> Float[np.ndarray, "row instance"]:
-    """The part of the neighbours of these rows that failed on each instance; only points of a kind are neighbours."""
+    """The fraction of neighbours of these rows that failed on each instance; neighbours are of the same kind."""
     found = np.zeros((len(rows), failures.shape[1]))
     for members in each(kinds):
         mine = np.flatnonzero(kinds[rows] == kinds[members[0]])
@@ -124,7 +124,7 @@ def threats(
 def margins(
     points: np.ndarray, kinds: np.ndarray, failures: Bool[np.ndarray, "hyper instance"], rows: np.ndarray
 ) -> Float[np.ndarray, "row instance"]:
-    """How far the nearest point of the same kind lies that failed on an instance; the diameter if there is none."""
+    """The distance to the nearest point of the same kind that failed on an instance; the diameter if none did."""
     found = np.full((len(rows), failures.shape[1]), np.sqrt(points.shape[1]))
     for members in each(kinds):
         here = failures[members]

@@ -1,4 +1,4 @@
-"""The course of a training: legs, restarts, what to do if it collapses, and what is to be said of it afterwards."""
+"""The course of a training: legs, restarts, what to do if it collapses, and what to report afterwards."""
 
 import warnings
 from dataclasses import dataclass, field, replace
@@ -14,22 +14,22 @@ from pacopt.priors.trials import Trials
 from pacopt.support.arrays import digest
 from pacopt.support.interrupts import heed
 
-#: A training has about so many legs, after each of which it is looked at; a leg has no fewer updates than this.
+#: About how many legs a training has, each followed by a check; and the fewest updates in a leg.
 LEGS, SHORTEST = 20, 10
-#: The first legs are by runs of these parts of the steps.
+#: The first legs use runs of these fractions of the steps.
 CURRICULUM = (0.2, 0.5)
-#: A loss that is higher than the best so far by this much has collapsed: the ratio has grown tenfold, or is 1.
+#: A loss this much above the best so far has collapsed: the ratio has grown tenfold, or is 1.
 COLLAPSED = 0.5
-#: So many legs in a row, each higher than the best by this much (a tenth of the ratio), lead nowhere either.
+#: This many legs in a row, each this much above the best (a tenth of the ratio), lead nowhere either.
 PATIENCE, HIGHER = 4, 0.02
-#: More than this part of runs without a finite gradient is worth a remark.
+#: More than this fraction of runs without a finite gradient is worth a remark.
 MANY = 0.01
-#: Gradients explode if their median is so many times what they are clipped at, and vanish below the other number.
+#: Gradients explode if their median is this many times the clipping norm, and vanish below the other number.
 EXPLODED, VANISHED = 1e3, 1e-10
 
 
 class Plan(NamedTuple):
-    """How many updates there are, how many starts are tried, and the first learning rate."""
+    """The number of updates, the number of starts to try, and the first learning rate."""
 
     updates: int
     restarts: int
@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
     @property
     def legs(self) -> int:
-        """Legs of the start that goes on."""
+        """Legs of the start that is continued."""
         return max(len(CURRICULUM) + 1, ceil(self.updates / self.size))
 
     def rates(self, leg: int) -> Float[np.ndarray, " update"]:
@@ -52,18 +52,18 @@ class Plan(NamedTuple):
 
     @staticmethod
     def part(leg: int) -> float:
-        """The part of the steps that the runs of a leg have."""
+        """The fraction of the steps that the runs of a leg have."""
         return CURRICULUM[leg] if leg < len(CURRICULUM) else 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """Where it began, the legs of one start, in order, and the seeds of what was tried."""
+    """Where training began, the legs of one start in order, and the seeds that were tried."""
 
     start: int
     begun: Leg
     legs: tuple[Leg, ...] = ()
-    #: How often it went back to the best, and after how many legs it did so last.
+    #: How often it went back to the best point, and after how many legs it last did so.
     collapses: int = 0
     back: int = 0
     #: The norm at which gradients were clipped, and the number of instances in a batch.
@@ -73,7 +73,7 @@ class Course:
 
     @property
     def whole(self) -> list[Leg]:
-        """The beginning and the legs that ended well, the best on held-out instances first."""
+        """The beginning and the legs with a finite result, the best on held-out instances first."""
         able = [leg for leg in (self.begun, *self.legs) if isfinite(leg.held_out)]
         return sorted(able, key=lambda leg: leg.held_out)
 
@@ -84,9 +84,9 @@ class Course:
 
     @property
     def fallen(self) -> bool:
-        """Whether the last leg ended far above the best, or had hardly a gradient, or all of the last ones are above.
+        """Whether the last leg ended far above the best, had hardly any gradient, or follows others above the best.
 
-        The first legs, by shorter runs, are given time.
+        The first legs, with shorter runs, are given time.
         """
         if len(self.legs) <= len(CURRICULUM):
             return False
@@ -122,7 +122,7 @@ class Course:
         return tuple(found)
 
     def described(self) -> dict[str, Any]:
-        """A JSON value: what went down after each leg, in training and on held-out instances, and remarks."""
+        """A JSON value: the loss after each leg, in training and on held-out instances, and remarks."""
         return {
             "losses": [leg.loss if isfinite(leg.loss) else None for leg in self.legs],
             "begun": self.begun.held_out if isfinite(self.begun.held_out) else None,
@@ -170,7 +170,7 @@ class _Work:
         return Course(start, beginning, clip=descent.clip, batch=descent.batch)
 
     def on(self, course: Course, legs: int) -> Course:
-        """This course, gone on with until it has so many legs."""
+        """This course, continued until it has `legs` legs."""
         key = digest([self.training.identity, list(self.plan), self.trials.seed])
         for number in range(len(course.legs), legs):
             heed()
@@ -193,7 +193,7 @@ class _Work:
         return self.training.leg(self._state(course), rates, steps, seed)
 
     def _state(self, course: Course) -> State:
-        """The last one, or the best if it has to go back."""
+        """The last state, or the best if it has to go back."""
         if not course.legs:
             return course.begun.state
         back = course.back == len(course.legs) and course.whole

@@ -1,4 +1,4 @@
-"""A domain as a unit cube: candidates at points, points of hyperparameters, and who is a neighbour of whom."""
+"""A domain as a unit cube: candidates at points, points of hyperparameters, and which points are neighbours."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ class Cube:
         }
 
     def position(self, hyper: Mapping[str, Any]) -> Float[np.ndarray, " d"]:
-        """Where hyperparameters stand: between 0 and 1, or beyond if they lie outside of the domain."""
+        """The point of these hyperparameters: between 0 and 1, or beyond if they lie outside the domain."""
         return np.concatenate([np.ravel(space.position(hyper[name])) for name, space in self.domain.items()])
 
     def everything(self) -> Float[np.ndarray, "hyper d"]:
@@ -52,7 +52,7 @@ class Cube:
         return np.stack([axis.ravel() for axis in np.meshgrid(*middles, indexing="ij")], axis=1)
 
     def kinds(self, points: Float[np.ndarray, "hyper d"]) -> Int[np.ndarray, " hyper"]:
-        """A number for each point, equal for those that make the same choices: only they can be near each other."""
+        """A number for each point, equal for points with the same choices: only those can be near each other."""
         chosen = [
             np.clip((points[:, k] * count(space)).astype(int), -1, count(space) - 1)
             for k, space in enumerate(self.coordinates())
@@ -78,7 +78,7 @@ def places(space: AbstractSpace) -> Float[np.ndarray, " value"]:
 
 
 def distinct(candidates: Mapping[str, np.ndarray]) -> tuple[Int[np.ndarray, " row"], Int[np.ndarray, " row"]]:
-    """The first row of each candidate that is there, in order, and how often it is."""
+    """The first row of each distinct candidate, in order, and how often it occurs."""
     rows = zip(*(np.reshape(values, (len(values), -1)).tolist() for values in candidates.values()), strict=True)
     first: dict[Any, int] = {}
     counts: Counter[Any] = Counter()
@@ -90,7 +90,7 @@ def distinct(candidates: Mapping[str, np.ndarray]) -> tuple[Int[np.ndarray, " ro
 
 
 def reaching(space: AbstractSpace, value: Any) -> AbstractSpace:
-    """The algorithm's own domain, wide enough for what theory recommends for these instances."""
+    """The algorithm's own space, widened to contain the textbook value for these instances."""
     if isinstance(space, Choice):
         return space if value in space.values else Choice(*space.values, value)
     if not isinstance(space, Interval | Whole | Array):

@@ -1,4 +1,4 @@
-"""Hyperparameters as the parameters of Optuna, and back. Optuna is imported when it is first needed."""
+"""Hyperparameters as Optuna parameters, and back. Optuna is imported when first needed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from pacopt.space import AbstractSpace, Array, Choice, Domain, Interval, Whole
 
 
 def optuna_here() -> Any:
-    """The package, or how to install it."""
+    """The package optuna; if it is missing, the error says how to install it."""
     try:
         import optuna
     except ImportError as error:
@@ -26,7 +26,7 @@ def optuna_here() -> Any:
 
 @contextmanager
 def quiet() -> Iterator[Any]:
-    """The package, telling of nothing but warnings; what the user set comes back."""
+    """The package, logging only warnings; the user's setting is restored afterwards."""
     optuna = optuna_here()
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(max(before, optuna.logging.WARNING))
@@ -37,7 +37,7 @@ def quiet() -> Iterator[Any]:
 
 
 def parameters(name: str, space: AbstractSpace) -> list[str]:
-    """What a hyperparameter is called in Optuna: by its own name, an array by one name for each entry.
+    """The names of a hyperparameter in Optuna: its own, or one for each entry of an array.
 
     >>> parameters("schedule", Array(3))
     ['schedule[0]', 'schedule[1]', 'schedule[2]']
@@ -46,7 +46,7 @@ def parameters(name: str, space: AbstractSpace) -> list[str]:
 
 
 def distributions(domain: Domain) -> dict[str, Any]:
-    """A distribution of Optuna for each number, text or boolean of a domain."""
+    """An Optuna distribution for each number, text or boolean of a domain."""
     return {each: _distribution(space) for name, space in domain.items() for each in parameters(name, space)}
 
 
@@ -58,7 +58,7 @@ def _distribution(space: AbstractSpace) -> Any:
         return kinds.IntDistribution(space.low, space.high, log=space.log)
     if isinstance(space, Choice):
         return kinds.CategoricalDistribution(space.values)
-    return kinds.FloatDistribution(0.0, 1.0)  # of a space of the user's own: its places
+    return kinds.FloatDistribution(0.0, 1.0)  # for a space of the user's own: its coordinates
 
 
 def flat(domain: Domain, hyper: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,14 +85,14 @@ def candidates(domain: Domain, rows: Sequence[Mapping[str, Any]]) -> dict[str, n
 
 
 def domain_of(trials: Sequence[Any]) -> dict[str, AbstractSpace]:
-    """Where the trials of a study were looked for; all of them have the same parameters."""
+    """The domain that the trials of a study were searched in; all of them have the same parameters."""
     return {
         name: _space(name, [trial.distributions[name] for trial in trials]) for name in sorted(trials[0].distributions)
     }
 
 
 def _space(name: str, given: Sequence[Any]) -> AbstractSpace:
-    """The space of a parameter. Ranges may differ from trial to trial: it reaches over all of them."""
+    """The space of a parameter. Ranges may differ from trial to trial: it covers all of them."""
     kinds = optuna_here().distributions
     first = given[0]
     if isinstance(first, kinds.CategoricalDistribution):

@@ -88,7 +88,7 @@ def quantiles(kind: "Distribution | AbstractSpace", space: AbstractSpace, positi
     """The values at these positions between 0 and 1, one for each row, of the type of the algorithm's own space."""
     if isinstance(kind, AbstractSpace):
         return kind.at(positions if kind.shape else positions[:, 0])
-    # A scrambled point may be 0 exactly, where an unbounded distribution has no quantile.
+    # A scrambled point may be exactly 0, where an unbounded distribution has no quantile.
     values = np.asarray(kind.ppf(np.clip(positions, 1e-9, 1 - 1e-9)), dtype=np.float64)
     if isinstance(space, Whole) and np.isfinite(values).all():
         values = np.rint(values).astype(np.int64)
@@ -97,7 +97,7 @@ def quantiles(kind: "Distribution | AbstractSpace", space: AbstractSpace, positi
 
 
 def checked_names(given: Mapping[str, Any], known: Mapping[str, Any], *, spaces: bool = False) -> Mapping[str, Any]:
-    """What was given by name, if the algorithm has all these names and each has a space or quantiles."""
+    """What was given, by name, if the algorithm has all these names and each has a space or quantiles."""
     if not isinstance(given, Mapping):
         raise CandidatesError(
             f"{given!r} was given.",

@@ -13,15 +13,15 @@ from pacopt.priors.trials import Trials
 from pacopt.priors.tried import Tried, begun, looked_in
 from pacopt.space import Domain
 
-#: The first spread of an evolution strategy, as a part of the domain.
+#: The initial spread of an evolution strategy, as a fraction of the domain.
 SIGMA = 0.1
-#: A strategy with fewer points at a time has nothing to estimate a covariance from.
+#: With fewer points at a time, a strategy cannot estimate a covariance.
 LEAST = 16
-#: A round is cut into so many generations, each of them shared by so many strategies, if there are points enough.
+#: How many generations a round is cut into, and how many strategies share each, if there are enough points.
 PARTS, STARTS = 4, 2
 #: Strategies start at least this far from each other along one coordinate, or with other choices.
 APART = 0.1
-#: It is over if the best quarter of each strategy's points differs by less than this part of a standard error.
+#: The search ends if the best quarter of each strategy's points differs by less than this part of a standard error.
 SETTLED = 0.1
 
 
@@ -51,7 +51,7 @@ class Search:
     rounds: int = 6
 
     def searched(self, trials: Trials) -> Domain:
-        """Where it searches: the given domain, else that of the algorithm, extended to the textbook hyperparameters."""
+        """Where it searches: the given domain, else that of the algorithm, extended to the textbook settings."""
         return looked_in(self.domain, trials)
 
     def most(self, trials: Trials) -> tuple[int, int]:
@@ -77,13 +77,13 @@ class Search:
         if cube.size <= batch * parts * (explore + rounds):
             return begun(cube, trials, cube.everything(), batch).selected(self.candidates)
         points = spread(batch * parts * explore, cube.dimension, trials.seed)
-        # The textbook's is one of the points, so that all batches are of one size, and compiled once.
+        # The textbook settings are one of the points, so that all batches have one size and are compiled once.
         tried = begun(cube, trials, points if trials.standard is None else points[:-1], batch)
         return refined(tried, rounds * parts, batch).selected(self.candidates)
 
 
 def refined(tried: Tried, generations: int, batch: int) -> Tried:
-    """What was tried, and at most so many generations of evolution strategies that start from the best of it."""
+    """What was tried, and at most `generations` generations of evolution strategies started from the best of it."""
     starts = tried.best(max(1, min(STARTS, batch // LEAST)), APART)
     sizes = [len(part) for part in np.array_split(np.arange(batch), len(starts))]
     running = [
@@ -103,6 +103,6 @@ def refined(tried: Tried, generations: int, batch: int) -> Tried:
 
 
 def settled(points: Float[np.ndarray, "hyper d"], scores: Float[np.ndarray, " hyper"], error: float) -> bool:
-    """Whether the best quarter of the different points of a generation does not differ by what can be told."""
+    """Whether the best quarter of the distinct points of a generation do not differ measurably."""
     different = scores[np.unique(points, axis=0, return_index=True)[1]]
     return bool(np.quantile(different, 0.25) - different.min() <= SETTLED * error)

@@ -1,4 +1,4 @@
-"""What a search minimises, which of the points that it tried are safe, and what candidates weigh."""
+"""What a search minimises, which of the points it tried are safe, and how candidates are weighted."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.priors.trials import Trials
 
-#: Points closer than this part of the domain to one that failed are as unsafe as it is.
+#: A point closer than this fraction of the domain to one that failed is as unsafe as that one.
 NEAR = 1e-4
 #: Beyond this many decades above the start a run is as bad as one that overflows.
 DECADES = 300.0
@@ -28,7 +28,7 @@ def scored(
     successes: Bool[np.ndarray, "hyper instance"],
     wanted: float | None,
 ) -> Float[np.ndarray, " hyper"]:
-    """The score of each row. Where all runs end above their start, the ratios still tell which way is down."""
+    """The score of each row. If all runs end above their start, the ratios still show which way is down."""
     excess = np.clip(np.log10(np.maximum(ratios, 1.0)), 0.0, DECADES) / DECADES
     value = z.mean(axis=1) + 1e-3 * excess.mean(axis=1)
     if wanted is None:
@@ -53,7 +53,7 @@ def each(kinds: Int[np.ndarray, " hyper"]) -> Iterator[Int[np.ndarray, " row"]]:
 def nearest_failure(
     points: Float[np.ndarray, "hyper d"], kinds: Int[np.ndarray, " hyper"], bad: Bool[np.ndarray, " hyper"]
 ) -> Float[np.ndarray, " hyper"]:
-    """How far the nearest bad point of the same kind lies; 1 if there is none."""
+    """The distance to the nearest bad point of the same kind; 1 if there is none."""
     distance = np.ones(len(points))
     for rows in each(kinds):
         if bad[rows].any():
@@ -64,7 +64,7 @@ def nearest_failure(
 def ladder(
     points: Float[np.ndarray, "hyper d"], kinds: Int[np.ndarray, " hyper"], table: LossTable, trials: Trials, most: int
 ) -> Int[np.ndarray, " rung"]:
-    """Points that no other one beats in both speed and safety, from the fastest to the safest, at most so many.
+    """At most `most` points that none beats in both speed and safety, from the fastest to the safest.
 
     The safer of two points succeeds more often; where the prior split shows no difference, it is farther from all
     points of its kind that failed on it. If a success probability is asked for, those below it are left out.
@@ -72,7 +72,7 @@ def ladder(
     speed = trials.score.of(table).mean(axis=1)
     success = table.succeeded(trials.target_ratio).mean(axis=1)
     distance = nearest_failure(points, kinds, success < 1.0)
-    # Decades of distance, so that rungs are close to each other where failures are near.
+    # Decades of distance, so that rungs are close together where failures are near.
     safety = success + np.log10(np.maximum(distance / NEAR, 1.0))
     able = np.flatnonzero(success >= min(trials.min_success or 0.0, success.max()))
     by_safety = able[np.lexsort((speed[able], -safety[able]))]
@@ -87,8 +87,8 @@ def ladder(
 def weigh(table: LossTable, rungs: Int[np.ndarray, " rung"], trials: Trials) -> DiscreteMeasure:
     """Informed weights; the first candidate is the favourite.
 
-    Its rivals are those that did nearly as well, and the rungs of the ladder (from the fastest on, the k-th in
-    proportion to 1/k), in case that it fails more often than the prior split shows.
+    Its rivals are those that did nearly as well, and the rungs of the ladder (fastest first, the k-th in proportion
+    to 1/k), in case it fails more often than the prior split shows.
     """
     price = np.log(1 / (FAVOURITE * trials.epsilon * trials.claims[0].share))
     t = best_fraction(trials.score.of(table)[0], train=trials.train, price=price)

@@ -11,29 +11,29 @@ from pacopt.space import Choice, Whole
 
 #: Whole numbers with more values than this are searched like real ones, and rounded.
 MANY = 1000
-#: How sure of the choices of its first point a strategy is at the start.
+#: How sure a strategy is, at the start, of the choices of its first point.
 SURE = 0.5
 
 
 class AbstractStrategy(ABC):
-    """It is asked for points, told how good they are, and moves on."""
+    """A strategy: it is asked for points, told how good they are, and moves on."""
 
     @abstractmethod
     def ask(self) -> Float[np.ndarray, "hyper d"]:
-        """The next points of the cube, as many as its population has."""
+        """The next points of the cube, one for each member of the population."""
 
     @abstractmethod
     def tell(self, scores: Float[np.ndarray, " hyper"]) -> None:
-        """How good the last points were: the smaller, the better."""
+        """Learn how good the last points were: smaller is better."""
 
 
 def strategy(
     cube: Cube, start: Float[np.ndarray, " d"], *, sigma: float, population: int, seed: int
 ) -> AbstractStrategy:
-    """The strategy for this mixture of kinds, which starts at a point of the cube with this spread."""
+    """The strategy for this mixture of kinds, starting at a point of the cube with this spread."""
     spaces = list(cube.coordinates())
     whole = [isinstance(space, Whole) and count(space) <= MANY for space in spaces]
-    # Steps of equal width are all that CMAwM knows.
+    # CMAwM only knows steps of equal width.
     uneven = any(isinstance(space, Whole) and space.log and few for space, few in zip(spaces, whole, strict=True))
     if uneven or any(isinstance(space, Choice) for space in spaces):
         return Mixed(cube, start, sigma, population, seed)
@@ -44,7 +44,7 @@ class Real(AbstractStrategy):
     """CMA-ES (Hansen 2016), for real numbers."""
 
     def __init__(self, start: np.ndarray, sigma: float, population: int, seed: int) -> None:
-        # It needs two coordinates at least; a second one that nobody reads does no harm.
+        # It needs at least two coordinates; an unused second one does no harm.
         self._idle = max(0, 2 - len(start))
         mean = np.append(start, np.full(self._idle, 0.5))
         bounds = np.tile([0.0, 1.0], (len(mean), 1))

@@ -47,7 +47,7 @@ class Study:
         return f"Study({named}{given}, trials={self.trials}, candidates={self.candidates}, batch={self.batch})"
 
     def searched(self, trials: Trials) -> Domain:
-        """Where it searches: the given domain, else that of the algorithm, extended to the textbook hyperparameters."""
+        """Where it searches: the given domain, else that of the algorithm, extended to the textbook settings."""
         return looked_in(self.domain, trials)
 
     def most(self, trials: Trials) -> tuple[int, int]:
@@ -70,7 +70,7 @@ class Study:
             study = optuna.create_study(sampler=self._sampler(trials.seed))
             asking = distributions(cube.domain)
             tried, ended, known = Tried(cube, trials), list[bool](), set[Any]()
-            study.stop = lambda: ended.append(True)  # which is for the loop of Optuna; samplers of grids call it
+            study.stop = lambda: ended.append(True)  # meant for Optuna's own loop; grid samplers call it
             if trials.standard is not None:
                 tried = with_textbook(tried, trials.standard, study)
             first = sum(len(points) for points, _, _ in tried.batches)
@@ -87,7 +87,7 @@ class Study:
         return tried.selected(most)
 
     def _sampler(self, seed: int) -> Any:
-        """A sampler that nobody else uses."""
+        """A sampler that nothing else uses."""
         optuna = optuna_here()
         kind = optuna.samplers.BaseSampler
         if isinstance(self.sampler, kind):
@@ -95,7 +95,7 @@ class Study:
         makes = optuna.samplers.TPESampler if self.sampler is None else self.sampler
         try:
             made = makes(seed=seed) if callable(makes) else None
-        except TypeError:  # a grid has to be told, say
+        except TypeError:  # a grid sampler has to be given its grid, for example
             made = None
         if not isinstance(made, kind):
             raise PriorError(
@@ -114,7 +114,7 @@ def rows(found: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
 
 
 def run_new(trials: Trials, found: Mapping[str, np.ndarray], known: set[Any]) -> None:
-    """Run those that were not run before, each once: samplers return to what was good, and it is remembered."""
+    """Run the candidates not run before, each once: samplers return to good points, and runs are remembered."""
     new = {key: row for row, key in enumerate(keys(found, sorted(found))) if key not in known}
     if new:
         trials.table({name: values[list(new.values())] for name, values in found.items()})
@@ -122,7 +122,7 @@ def run_new(trials: Trials, found: Mapping[str, np.ndarray], known: set[Any]) ->
 
 
 def with_textbook(tried: Tried, standard: Mapping[str, Any], study: Any) -> Tried:
-    """The textbook's hyperparameters as the first point: asked for first, or run here if they lie outside."""
+    """With the textbook settings as the first point: queued first, or run here if they lie outside."""
     cube = tried.cube
     tried = Tried(cube, tried.trials, textbook=(0,))
     if all(inside(space, standard[name]) for name, space in cube.domain.items()):
@@ -132,7 +132,7 @@ def with_textbook(tried: Tried, standard: Mapping[str, Any], study: Any) -> Trie
 
 
 def inside(space: AbstractSpace, value: Any) -> bool:
-    """Whether a value lies where it is looked for."""
+    """Whether a value lies in its space."""
     if isinstance(space, Choice):
         return value in space.values
     if isinstance(space, Interval | Whole | Array):

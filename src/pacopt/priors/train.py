@@ -21,7 +21,7 @@ from pacopt.support.numbers import is_real
 
 #: The fewest instances, or groups, to train on, and to hold out.
 LEAST = 5
-#: So many candidates are made for each that is kept.
+#: How many candidates are made for each one kept.
 CHOICE = 2
 
 
@@ -60,7 +60,7 @@ class Train:
     dtype: npt.DTypeLike | None = None
 
     def __post_init__(self) -> None:
-        """A number type goes by its name, whatever way it is given; what is none is refused where it is used."""
+        """Store a number type by name, however it is given; an invalid one is refused where it is used."""
         if self.dtype is not None:
             with suppress(TypeError):
                 object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
@@ -86,7 +86,7 @@ class Train:
         made = gathered(training, course, CHOICE * self.candidates, trials.seed)
         table = best_of(made, trials.run(made, held_out), self.candidates, trials)
         measure = weigh(table, np.empty(0, dtype=int), trials)
-        # The betting fractions of the certificate are chosen by the favourite on the whole prior split.
+        # The betting fractions of the certificate are chosen from the favourite's runs on the whole prior split.
         trials.table({name: values[:1] for name, values in measure.support.items()})
         trials.notes["training"] = course.described()
         return measure
@@ -130,7 +130,7 @@ def refuse_untrainable(domain: Domain) -> None:
 
 
 def parted(instances: Instances, part: float, seed: int) -> tuple[Instances, Instances]:
-    """The instances to train on and those that are held out; rows of one group stay together."""
+    """The instances to train on and those held out; rows of one group stay together."""
     units: Any = np.arange(len(instances)) if instances.groups is None else instances.groups
     kinds, member = np.unique(units, return_inverse=True)
     count = round(part * len(kinds))

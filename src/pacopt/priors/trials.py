@@ -49,13 +49,13 @@ class Trials:
     min_success: float | None = None
     standard: Mapping[str, float] | None = None
     seed: int = 0
-    #: How many steps a run has, where they are counted.
+    #: The number of steps of a run, if steps are counted.
     steps: int = 1
     trains: Trainer | None = None
-    #: Where the finished parts of a training are kept, and who is told of them.
+    #: Where the finished parts of a training are kept, and what is told about them.
     kept: KeptLegs | None = None
     tell: StageProgress = silent
-    #: What a prior has to say of itself, as JSON values; it stands in the provenance of the table.
+    #: What a prior reports about itself, as JSON values; it goes into the provenance of the table.
     notes: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _remembered: dict[tuple[Any, ...], tuple[LossTable, int]] = field(default_factory=dict, init=False, repr=False)
 
@@ -107,7 +107,7 @@ class Trials:
         return min(1.0, frequency + sqrt(frequency * (1 - frequency) / max(1, self.instances.count)))
 
     def share(self, name: str) -> float:
-        """The part of epsilon that the claim of this name has."""
+        """The share of epsilon of the claim with this name."""
         return next(claim.share for claim in self.claims if claim.name == name)
 
     def need_instances(self, parts: int = 1) -> None:
@@ -126,10 +126,10 @@ class Trials:
             )
 
     def t_grid(self, prior: DiscreteMeasure, score: AbstractScore | None = None) -> Grid:
-        """Betting fractions for the heaviest of the candidates that were run here; the default grid if none was."""
+        """Betting fractions for the heaviest candidate that was run here; the default grid if none was."""
         keys = self._keys(prior.support)
         if len(prior) == 1 and len(self.instances):
-            self.table(prior.support)  # one candidate that was given: the prior split has nothing else to do
+            self.table(prior.support)  # a single given candidate: the prior split has no other use
         known = [i for i, key in enumerate(keys) if key in self._remembered]
         if not known:
             return default_t_grid()

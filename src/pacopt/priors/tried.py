@@ -1,4 +1,4 @@
-"""What a search has tried so far, and which of it become candidates."""
+"""What a search has tried so far, and which points become candidates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class Tried:
     cube: Cube
     trials: Trials
     batches: tuple[tuple[np.ndarray, LossTable, np.ndarray], ...] = ()
-    #: The row of the textbook's hyperparameters, if there are any.
+    #: The row of the textbook settings, if there are any.
     textbook: tuple[int, ...] = ()
 
     @property
@@ -50,7 +50,7 @@ class Tried:
 
     @property
     def table(self) -> LossTable:
-        """All of them in one table."""
+        """All batches in one table."""
         tables = [table for _, table, _ in self.batches]
         verdicts = [table.success for table in tables if table.success is not None]
         return LossTable(
@@ -80,9 +80,9 @@ class Tried:
         return starts
 
     def selected(self, most: int) -> DiscreteMeasure:
-        """So many candidates with informed weights, none of them twice.
+        """At most `most` distinct candidates with informed weights.
 
-        The favourite first, then the textbook's, then the rungs, then the best of the others.
+        The favourite comes first, then the textbook settings, the rungs, and the best of the others.
         """
         trials, points, table = self.trials, self.points, self.table
         kinds = self.cube.kinds(points)
@@ -98,7 +98,7 @@ class Tried:
 
 
 def looked_in(given: Domain, trials: Trials) -> Domain:
-    """The domain given, else that of the algorithm, reaching to the standard hyperparameters."""
+    """The domain given, else that of the algorithm, extended to the textbook settings."""
     own = dict(trials.domain)
     if trials.standard is not None:
         own = {name: reaching(space, trials.standard[name]) for name, space in own.items()}
@@ -106,7 +106,7 @@ def looked_in(given: Domain, trials: Trials) -> Domain:
 
 
 def begun(cube: Cube, trials: Trials, points: Float[np.ndarray, "hyper d"], batch: int) -> Tried:
-    """These points and the textbook's, in batches of one size; the first ones are repeated to fill the last batch."""
+    """These points and the textbook settings, in batches of one size; the first ones fill up the last batch."""
     textbook: tuple[int, ...] = ()
     if trials.standard is not None:
         points, textbook = np.concatenate([points, cube.position(trials.standard)[None]]), (len(points),)
@@ -116,7 +116,7 @@ def begun(cube: Cube, trials: Trials, points: Float[np.ndarray, "hyper d"], batc
     candidates = cube.at(points)
     for row in textbook:
         for name, value in (trials.standard or {}).items():
-            candidates[name] = placed(candidates[name], row, value)  # exactly: its place has been rounded
+            candidates[name] = placed(candidates[name], row, value)  # exact: its coordinates have been rounded
     tried = Tried(cube, trials, textbook=textbook)
     for first in range(0, len(points), batch):
         rows = slice(first, first + batch)
@@ -125,6 +125,6 @@ def begun(cube: Cube, trials: Trials, points: Float[np.ndarray, "hyper d"], batc
 
 
 def placed(values: np.ndarray, row: Int[np.ndarray, ""] | int, value: object) -> np.ndarray:
-    """The values with another one in this row; a text may be longer than all others."""
+    """The values with this one in this row; a text may be longer than all others."""
     wider = np.asarray([value]) if values.dtype.kind in "U" else np.asarray([value], dtype=values.dtype)
     return np.concatenate([values[:row], wider, values[row + 1 :]])

@@ -1,4 +1,4 @@
-"""Which instances a trial of an Optuna study saw: written down by its objective, read before it is certified."""
+"""Which instances a trial of an Optuna study saw: recorded by its objective, read before it is certified."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -9,11 +9,11 @@ import numpy as np
 from pacopt.errors import InstancesError, PriorError
 from pacopt.instances import Instances
 
-#: The user attributes under which it is written, and the one under which a certificate is.
+#: The user attributes that record it, and the one that holds a certificate.
 INSTANCES, GROUPS, CERTIFICATE = "pacopt:instances", "pacopt:groups", "pacopt:certificate"
-#: Hexadecimal digits of a mark: two of a million are taken for each other once in 10^7.
+#: Hexadecimal digits of a mark: among a million, two are confused once in 10^7.
 DIGITS = 16
-#: So many marks in one attribute: MySQL holds 65,535 bytes, other storages more.
+#: How many marks go into one attribute: MySQL holds 65,535 bytes, other storages more.
 MOST = 3500
 
 

@@ -1,1 +1,1 @@
-"""What `learn` does on the way: it looks, refuses, runs, compares and remarks."""
+"""The stages of `learn`: it checks, refuses, runs, compares and remarks."""

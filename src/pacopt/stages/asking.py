@@ -1,4 +1,4 @@
-"""What `learn` was asked for: an engine and a split, in either of its two forms, and its random numbers."""
+"""What `learn` was asked for: an engine and a split, in either of its two forms, and random numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ def engine_and_split(
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False."""
+    """Refuse anything but True or False."""
     if not isinstance(value, bool | np.bool_):
         raise DesignError(f"{name} is {value!r}.", "It is True or False.", "", f"Use {name}=True, or leave it out.")
 
@@ -53,7 +53,7 @@ def check_flag(name: str, value: Any) -> None:
 def recording(
     engine: AbstractEngine, claims: Sequence[AbstractClaim], score: AbstractScore | None = None
 ) -> AbstractEngine:
-    """The engine, recording when runs reach what the claims speak of; as it is if they speak of nothing."""
+    """The engine, recording when runs reach the targets of the claims; unchanged if they have none."""
     targets = {target for claim in claims for target in claim.targets_recorded}
     goal = getattr(score, "target", None)
     beyond = [target for target in targets if isinstance(goal, float) and target < goal]
@@ -68,7 +68,7 @@ def recording(
 
 
 def checked_space(engine: AbstractEngine) -> None:
-    """Refuse what is no space of an engine."""
+    """Refuse an engine with an invalid space."""
     space: Any = engine.space
     wrong = space if not isinstance(space, Mapping) else [s for s in space.values() if not isinstance(s, AbstractSpace)]
     if wrong or not isinstance(space, Mapping):
@@ -81,7 +81,7 @@ def checked_space(engine: AbstractEngine) -> None:
 
 
 def seeding_of(engine: AbstractEngine, split: Split, seed: int, replicates: Any) -> Seeding | None:
-    """From where random numbers come; None where none are needed: no random runs, and no groups to draw rows from."""
+    """Where random numbers come from; None if none are needed: no random runs, and no groups to draw rows from."""
     if not is_whole(replicates, 1):
         raise DesignError(
             f"replicates is {replicates!r}.",
@@ -107,7 +107,7 @@ def _checked_split(split: Any) -> Split:
         raise SplitError(
             f"An object of type {type(split).__name__} was given.",
             "Instances divided into prior, train and test are needed.",
-            "Candidates have to be chosen on other instances than those that certify them.",
+            "Candidates have to be chosen on instances other than those that certify them.",
             "Use pacopt.split(instances, prior=200, train=1000, test=200, seed=0).",
         )
     return split
@@ -116,7 +116,7 @@ def _checked_split(split: Any) -> Split:
 def checked_score(
     score: Any, engine: AbstractEngine, target_ratio: float, truncation: Any, success: Any
 ) -> AbstractScore:
-    """The score that was asked for, for runs of this engine; the ratio of losses if none was."""
+    """The score asked for, for runs of this engine; by default, the ratio of losses."""
     metric = engine.metric
     if score is None and metric is not None and metric.largest is not None:
         score = Ranged(metric.largest, noun=metric.name, unit=metric.unit)

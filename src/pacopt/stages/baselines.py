@@ -1,4 +1,4 @@
-"""What a gain is over: hyperparameters or algorithms that were fixed beforehand, run on every training instance."""
+"""Baselines, what a gain is over: hyperparameters or algorithms fixed beforehand, run on every training instance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from pacopt.sources import Sources
 from pacopt.splits import Split
 from pacopt.support.values import exact, named, same_hyper
 
-#: The default: the textbook of the algorithm, where there is one.
+#: The default: the algorithm's textbook settings, if there are any.
 TEXTBOOK = "textbook"
-#: Losses at the start of one instance may differ by this part, since two programs round differently.
+#: Start losses of one instance may differ by this fraction, since two programs round differently.
 ROUNDING = 1e-6
 
 
@@ -46,7 +46,7 @@ class Baseline:
 
 
 class Opponent(NamedTuple):
-    """A baseline that can be run: its name, the engine, its hyperparameters, and whether it brought that engine."""
+    """A baseline ready to run: its name, engine and hyperparameters, and whether the engine is its own."""
 
     name: str
     engine: AbstractEngine
@@ -59,7 +59,7 @@ class Opponent(NamedTuple):
         return f"{kind} with {named(self.hyper, exact)}{steps}" if self.hyper else f"{kind}{steps}"
 
     def described(self) -> dict[str, Any]:
-        """A JSON value that says what it is; with it a baseline whose hyperparameters are numbers can be run again."""
+        """A JSON value that describes it; enough to rerun a baseline whose hyperparameters are numbers."""
         algorithm = getattr(self.engine, "algorithm", None)
         numbers = {name: np.asarray(value) for name, value in self.hyper.items()}
         plain = all(value.ndim == 0 and value.dtype.kind in "biufU" for value in numbers.values())
@@ -77,9 +77,9 @@ class Opponent(NamedTuple):
         store: Tiles | None = None,
         start: Float[np.ndarray, " run"] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """What its runs on these instances come to, infinite for one that failed; and how they failed.
+        """The losses of its runs on these instances, infinite for a failed run; and how runs failed.
 
-        Where the losses at the start are given, an engine that tells other ones is refused.
+        If start losses are given, an engine that reports different ones is refused.
         """
         table = score.runs(self.engine).table(self._candidates, instances, None, store)
         if self.foreign and start is not None and table.start is not None:
@@ -90,7 +90,7 @@ class Opponent(NamedTuple):
     def curve(
         self, score: AbstractScore, instances: Instances, at: tuple[int, ...], store: Tiles | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """What its runs come to, and the losses [run, step] on the way; None if it has not as many steps."""
+        """The losses of its runs, and those [run, step] along the way; None if it does not have as many steps."""
         engine = score.runs(self.engine)
         found = engine.curves(self._candidates, instances, at, store) if engine.steps == at[-1] else None
         if found is None:
@@ -104,7 +104,7 @@ class Opponent(NamedTuple):
         return {name: np.asarray([value]) for name, value in self.hyper.items()}
 
     def _repeated(self, losses: np.ndarray, instances: Instances) -> np.ndarray:
-        """The same run for every seed of the others."""
+        """The losses, with the same run repeated for every seed of the others."""
         once = instances.draws is None or self.engine.random
         return losses if once or instances.draws is None else np.repeat(losses, instances.draws.seeds.shape[1], axis=0)
 
@@ -112,7 +112,7 @@ class Opponent(NamedTuple):
 def opponents(
     given: Any, engine: AbstractEngine, parts: Split, standard: Standard, curvature: tuple[float, float] | None
 ) -> tuple[Opponent, ...]:
-    """The baselines that were asked for, by name, in their order; by default the textbook, if there is one."""
+    """The baselines asked for, by name, in their order; by default the textbook, if there is one."""
     if given is None:
         return ()
     if isinstance(given, str) and given == TEXTBOOK:
@@ -131,7 +131,7 @@ def opponents(
 def compared_with(
     opponents: tuple[Opponent, ...], rows: Mapping[str, Mapping[str, Any]], engine: AbstractEngine
 ) -> tuple[Opponent, ...]:
-    """The baselines that are none of the rows that are compared anyway."""
+    """The baselines that are not among the rows compared anyway."""
     return tuple(
         each
         for each in opponents
@@ -183,7 +183,7 @@ def _opponent(
 
 
 def _learned(value: Any) -> bool:
-    """Whether it is what `learn` returned: hyperparameters with a certificate and a table."""
+    """Whether it was returned by `learn`: hyperparameters with a certificate and a table."""
     return all(hasattr(value, name) for name in ("hyper", "certificate", "table"))
 
 
@@ -223,7 +223,7 @@ def _engine(baseline: Baseline, engine: AbstractEngine) -> AbstractEngine:
 
 
 def _other_engine(baseline: Baseline) -> AbstractEngine:
-    """The solver that a baseline brings along; it knows its algorithm and its steps."""
+    """The baseline's own solver; it knows its algorithm and its steps."""
     if not isinstance(baseline.engine, AbstractEngine) or baseline.algorithm is not None or baseline.steps is not None:
         raise DesignError(
             f"The baseline is {baseline!r}.",
@@ -235,7 +235,7 @@ def _other_engine(baseline: Baseline) -> AbstractEngine:
 
 
 def _refuse_other_start(name: str, theirs: np.ndarray, ours: np.ndarray) -> None:
-    """Refuse a solver of another problem: losses that are compared begin at the same one."""
+    """Refuse a solver of another problem: losses that are compared must start at the same value."""
     other = np.flatnonzero(~(np.abs(theirs - ours) <= ROUNDING * np.abs(ours)))
     if len(other):
         j = int(other[0])

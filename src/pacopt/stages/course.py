@@ -1,4 +1,4 @@
-"""Where `learn` is: its stages as they begin and end, and how many runs of the whole are finished."""
+"""The progress of `learn`: its stages as they begin and end, and how many of all runs are finished."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from pacopt.support.progress import WHOLE, StageProgress, silent
 
 
 class Course:
-    """Tells somebody who waits."""
+    """Reports progress."""
 
     def __init__(self, tell: StageProgress = silent) -> None:
         self._tell = self.tell = tell
@@ -26,11 +26,11 @@ class Course:
         self._tell(name, 1, 1)
 
     def expect(self, **runs: int) -> None:
-        """The runs that these stages will have, as far as one knows."""
+        """Announce how many runs these stages will have, as far as known."""
         self._expected |= runs
 
     def table(self, stage: str) -> Progress:
-        """What the maker of one table of a stage is to call."""
+        """The progress function for one table of a stage."""
         before = self._finished.get(stage, 0)
 
         def told(done: int, total: int) -> None:
@@ -42,17 +42,17 @@ class Course:
         return told
 
     def over(self, stage: str) -> None:
-        """All runs of a stage are finished, be they fewer than was expected."""
+        """Count all runs of a stage as finished, even if they were fewer than expected."""
         self.expect(**{stage: self._finished.get(stage, 0)})
         self._tell_whole()
 
     def _tell_whole(self) -> None:
-        if "train" in self._expected:  # else nobody knows how much is to come
+        if "train" in self._expected:  # otherwise the total is unknown
             self._tell(WHOLE, sum(self._finished.values()), sum(self._expected.values()))
 
 
 def expected_runs(prior: Any, trials: Trials, per_prior: int, per_train: int) -> dict[str, int]:
-    """How many runs a prior needs at most, and those of its candidates; nothing for a prior that nobody knows."""
+    """The most runs a prior needs, and the runs of its candidates; empty for an unknown prior."""
     if isinstance(prior, DiscreteMeasure):
         return {"prior": 0, "train": len(prior) * per_train}
     if isinstance(prior, type) or not hasattr(prior, "most"):

@@ -19,12 +19,12 @@ from pacopt.stages.baselines import Opponent
 from pacopt.stages.refusals import named
 from pacopt.support.values import same_hyper
 
-#: So many instances are run with other seeds, to see whether these matter.
+#: How many instances are run with other seeds, to see whether seeds matter.
 FEW = 8
 
 
 def median_candidate(table: LossTable, prior: DiscreteMeasure, score: AbstractScore) -> int:
-    """The candidate that half of the others beat on the training cells that were run."""
+    """The candidate that half of the others beat on the training cells that ran."""
     z = score.of(table)
     run = np.ones(table.shape, dtype=bool) if table.missing is None else ~table.leads.missing  # type: ignore[operator]
     means = np.where(run, z, 0.0).sum(axis=1) / run.sum(axis=1)
@@ -58,9 +58,9 @@ def evaluated(
     score: AbstractScore | None = None,
     store: Tiles | None = None,
 ) -> tuple[LossTable | None, Curves | None]:
-    """Each row on the test split, and its losses on the way, where the engine sees them; nothing without a split.
+    """Each row on the test split, with its losses along the way if the engine sees them; nothing without a test split.
 
-    Baselines that are no rows stand beside them, and their curves, if they have as many steps.
+    Baselines that are not rows are listed separately, with their curves if they have as many steps.
     """
     if not len(test):
         return None, None
@@ -84,7 +84,7 @@ def evaluated(
 def decided(
     engine: AbstractEngine, hyper: Mapping[str, Any], test: Instances, curvature: tuple[float, float] | None
 ) -> Decisions | None:
-    """What the deployed algorithm decides on the test split, where it says so; None without one."""
+    """What the deployed algorithm decides on the test split, if it reports it; None without a test split."""
     at = recorded_steps(engine.steps or 0)[1:]
     if not len(test) or not at:
         return None
@@ -94,7 +94,7 @@ def decided(
 
 
 def usual_of(engine: AbstractEngine) -> dict[str, str]:
-    """What the hyperparameters are called that one would use otherwise, unless they are a textbook's."""
+    """The name of the hyperparameters you would use otherwise, unless they are the textbook's."""
     name = engine.usual.removeprefix("the ")
     return {} if name == "textbook" else {"usual": name}
 

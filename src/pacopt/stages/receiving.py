@@ -1,4 +1,4 @@
-"""One instance, and hyperparameters to solve it with, as a user hands them over."""
+"""One instance, and hyperparameters to solve it with, as passed by a user."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from pacopt.support.values import same_hyper
 
 
 def received(instance: Any, expected: Mapping[str, str]) -> tuple[dict[str, Any], Instances]:
-    """One instance with the fields, shapes and number types of those that were learned from; and as a row."""
+    """One instance, with the fields, shapes and number types of those learned from; and the same as a row."""
     if not isinstance(instance, Mapping) or instance.keys() != expected.keys():
         names = sorted(map(str, instance)) if isinstance(instance, Mapping) else []
         unknown = [name for name in names if name not in expected]

@@ -1,4 +1,4 @@
-"""What `learn` refuses before it wastes anybody's time, or certifies something wrong."""
+"""What `learn` refuses before it wastes time or certifies something wrong."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ from pacopt.support.rounding import counted
 
 
 def checked_seed(seed: Any, progress: Any) -> int:
-    """The seed; what is no seed and no progress is refused."""
+    """The seed; an invalid seed or progress is refused."""
     if not is_whole(seed) or seed >= 2**31:
         raise PriorError(f"seed is {seed!r}.", "A seed is a whole number from 0 to 2^31 - 1.", "", "Use seed=0.")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
@@ -35,12 +35,12 @@ def checked_seed(seed: Any, progress: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TrainingGuard:
-    """Refuses a prior that brings training or test instances along and runs its candidates on them.
+    """Refuses a prior that brings its own training or test instances and runs candidates on them.
 
-    Instances are compared as the runs see them (`view`), so that a running number does not make a copy another
-    instance, and once more rounded to float32. Where equal rows are declared to be separate draws, a prior may meet
-    content of the other parts in the prior split; content that stands in another part alone, or all of another part, it
-    cannot have from there.
+    Instances are compared as runs see them (`view`), so that a serial number does not turn a copy into a different
+    instance, and again rounded to float32. If equal rows are declared to be separate draws, a prior may find content
+    of the other parts in the prior split; but content found only in another part, or all of another part, cannot come
+    from there.
     """
 
     split: Split
@@ -54,7 +54,7 @@ class TrainingGuard:
         exact, rounded = seen.fingerprints, _rounded(seen).fingerprints
         own, own_rounded = self._prior
         for part, (marks, near) in (("training", self._train), ("test", self._test)):
-            # What stands in the prior split, to the last digit, is no rounded copy of something else.
+            # An instance found in the prior split, to the last digit, is not a rounded copy of something else.
             suspect = np.isin(exact, marks) | (np.isin(rounded, near) & ~np.isin(exact, own))
             where = f"in the {part} split"
             if self.split.allow_duplicates and len(marks) > 1 and _all_of(rounded, near, own_rounded):
@@ -74,7 +74,7 @@ class TrainingGuard:
                     "Run candidates with trials.table(candidates), which takes the prior split.",
                 )
 
-    # Sorted, and looked at once: a prior may run candidates many times.
+    # Sorted, and computed once: a prior may run candidates many times.
     @cached_property
     def _train(self) -> tuple[np.ndarray, np.ndarray]:
         return self._seen(self.split.train)
@@ -94,10 +94,10 @@ class TrainingGuard:
 
 
 def refuse_seen(prior: Any, split: Split) -> None:
-    """Refuse the best trials of a study if one of its trials says that it saw training or test instances.
+    """Refuse the best trials of a study if any of its trials recorded training or test instances.
 
-    All trials count, whatever became of them: a sampler learns from each. Rows are compared as they are, and rounded to
-    float32; one of a group that stands in another part counts as well.
+    All trials count, however they ended: a sampler learns from each. Rows are compared as they are, and rounded to
+    float32; a row of a group that is in another part counts too.
     """
     if not isinstance(prior, BestTrials):
         return
@@ -121,12 +121,12 @@ def refuse_seen(prior: Any, split: Split) -> None:
 
 
 def _all_of(marks: np.ndarray, part: np.ndarray, prior: np.ndarray) -> bool:
-    """Whether these are all instances of a part again, in some order, and not those of the prior split."""
+    """Whether these are all the instances of a part, in some order, and not those of the prior split."""
     return np.array_equal(np.sort(marks), part) and not np.array_equal(part, prior)
 
 
 def _rounded(instances: Instances) -> Instances:
-    """The instances as they are in float32."""
+    """The instances rounded to float32."""
     if instances.content is not None:
         return instances
     narrow = {"f": np.float32, "c": np.complex64}
@@ -143,8 +143,8 @@ def refuse_unreachable(min_success: float | None, train: int, level: float, weig
     if min_success is None or (level * weight) ** (1 / train) >= min_success:
         return
     best = (level * weight) ** (1 / train)
-    # No training instance has been run yet, so asking for less, or for another split, takes no new ones.
-    # What is enough for the favourite of a search, which is what `pacopt plan` says.
+    # No training instance has been run yet, so asking for less, or for another split, needs no new ones.
+    # The number given is enough for the favourite of a search, as `pacopt plan` says.
     enough = ceil(log(level * min(weight, FAVOURITE)) / log(min_success)) if min_success < 1 else None
     raise DesignError(
         f"min_success is {min_success}, and there are {train} training instances.",
@@ -160,7 +160,7 @@ def refuse_unreachable(min_success: float | None, train: int, level: float, weig
 
 @contextmanager
 def named(part: str) -> Iterator[None]:
-    """Says in which part of the split an instance is that an error names by its number."""
+    """Add the part of the split to an error that names an instance by number."""
     try:
         yield
     except PacoptError as error:

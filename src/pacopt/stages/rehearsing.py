@@ -1,4 +1,4 @@
-"""Before the long run: a few cells in two orders, so that a solver whose runs depend on each other is found early."""
+"""A few cells run in two orders beforehand, so that a solver whose runs affect each other is found early."""
 
 import numpy as np
 
@@ -9,15 +9,15 @@ from pacopt.priors.product import spread
 from pacopt.scores import AbstractScore
 from pacopt.splits import Split
 
-#: So many candidates on so many instances are run twice.
+#: How many candidates are run twice, and on how many instances.
 CANDIDATES, INSTANCES = 5, 4
 
 
 def rehearse(engine: AbstractEngine, score: AbstractScore, split: Split, standard: Standard) -> None:
-    """Refuse an engine of which a run comes out differently after others: 20 cells of the prior split, twice.
+    """Refuse an engine if a run comes out differently after others: 20 cells of the prior split are run twice.
 
-    Where there is no prior split, training instances are run; nothing of that is kept. A score that is relative to the
-    start is refused where there is none.
+    Without a prior split, training instances are run, and nothing is kept. A score relative to the start is refused if
+    there is no start loss.
     """
     cube = Cube(engine.space)
     if not cube.domain:
@@ -40,5 +40,5 @@ def rehearse(engine: AbstractEngine, score: AbstractScore, split: Split, standar
 
 
 def _with(values: np.ndarray, first: object) -> np.ndarray:
-    """These values, the first of them another one."""
+    """These values, with the first one replaced."""
     return np.concatenate([np.asarray([first], dtype=values.dtype), values[1:]])

@@ -11,11 +11,11 @@ from pacopt.space import Array, Domain, Interval, Whole
 from pacopt.support.rounding import counted
 from pacopt.support.values import short
 
-#: A mean ratio above the first that fell by less than to this part in the last half of the steps has come to a stop.
+#: A ratio above the first number that did not fall below this fraction over the last half of the steps has stalled.
 PLATEAU = 0.01, 0.98
-#: A hyperparameter in the outermost two per cent of its domain is at its edge.
+#: A hyperparameter in the outermost two percent of its domain is at its edge.
 EDGE = 0.02
-#: A value counts as outside of its domain from here on.
+#: Beyond this, a value counts as outside its domain.
 ROUNDING = 1e-9
 #: A worst ratio this many times above the textbook's, and above the start, is worth a remark of its own.
 FAR = 10.0
@@ -32,8 +32,8 @@ def remarks_on(
 ) -> tuple[str, ...]:
     """Warnings: a value at the edge of its domain, a loss that stopped far from 0, failed runs, a better textbook.
 
-    How the deployed candidate and the textbook's did in training is looked at where there is no test split. What was
-    learned from a job file is spoken of in its words.
+    Without a test split, the training runs of the deployed candidate and the textbook are used. For what was learned
+    from a job file, remarks use the words of job files.
     """
     found = _edges(hyper, origin.domain, studied=origin.study is not None, job=job)
     if not origin.seeds_matter:
@@ -58,7 +58,7 @@ def remarks_on(
 
 
 def _edges(hyper: Mapping[str, Any], domain: Domain, *, studied: bool, job: bool = False) -> list[str]:
-    """Values beyond or at an end of where they were looked for; a lower end of 0 (whole numbers: or 1) is natural."""
+    """Values at or beyond an end of their search range; a lower end of 0 (for whole numbers, also 1) is natural."""
     found = []
     for name, space in domain.items():
         if not isinstance(space, Interval | Whole | Array):
@@ -92,7 +92,7 @@ def _edges(hyper: Mapping[str, Any], domain: Domain, *, studied: bool, job: bool
 
 
 def _wider(name: str, space: Interval | Whole | Array, job: bool) -> str:
-    """How a wider range is asked for, in a job file or in Python."""
+    """How to ask for a wider range, in a job file or in Python."""
     if job and isinstance(space, Array):
         return f"a wider {name} in the space of your algorithm"
     if job:
@@ -102,11 +102,11 @@ def _wider(name: str, space: Interval | Whole | Array, job: bool) -> str:
 
 
 def _plateau(curves: Curves) -> list[str]:
-    """A loss that does not move any more, far from 0, may have reached a minimum that nobody stated."""
+    """A loss that has stopped moving far from 0 may have reached a minimum that was not stated."""
     if len(curves.steps) < 5:
         return []
     half = len(curves.steps) // 2
-    for curve in (curves.median[0], curves.mean[0]):  # runs that failed hold the mean up, and not the median
+    for curve in (curves.median[0], curves.mean[0]):  # failed runs hold up the mean but not the median
         middle, end = float(curve[half]), float(curve[-1])
         if not (end > PLATEAU[0] and PLATEAU[1] * middle < end < 1.0):
             return []
@@ -118,7 +118,7 @@ def _plateau(curves: Curves) -> list[str]:
 
 
 def _failures(part: str, learned: Raw, standard: Raw | None, usual: str) -> list[str]:
-    """More runs without the safeguard that ended above their start than with the textbook's values, or far higher."""
+    """Without the safeguard, more runs ended above their start than with the textbook settings, or far higher."""
     allowed, high = (0, 1.0) if standard is None else (standard.failures, max(1.0, standard.worst))
     if learned.failures <= allowed and not (learned.relative and learned.worst > FAR * high):
         return []
@@ -136,7 +136,7 @@ def _failures(part: str, learned: Raw, standard: Raw | None, usual: str) -> list
 
 
 def _behind(comparison: Comparison) -> list[str]:
-    """What one would use otherwise, and baselines, where they do better on the test split."""
+    """What you would use otherwise, and baselines, if they do better on the test split."""
     found = []
     for name in (row.name for row in comparison.rows if row.name not in ("learned", "prior median")):
         factor = comparison.factor(name, "learned")

@@ -1,4 +1,4 @@
-"""What `learn` does on each part of a split, in this order: look at it, try on prior, fix the design, run train."""
+"""What `learn` does with a split, in this order: check it, try candidates on prior, fix the design, run train."""
 
 import platform
 from collections.abc import Mapping
@@ -37,9 +37,9 @@ from pacopt.support.machine import cores
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """An engine on a split, with everything of the design that is fixed before candidates are known.
+    """An engine on a split, with every part of the design that is fixed before candidates are known.
 
-    The `recorder` is the engine that runs training and test instances: it records what claims speak of.
+    The `recorder` is the engine that runs training and test instances: it records what the claims need.
     """
 
     engine: AbstractEngine
@@ -55,11 +55,11 @@ class Stages:
     store: Tiles | None = None
 
     def against(self, opponents: tuple[Opponent, ...]) -> "Stages":
-        """With claims of a gain over these baselines, if there are any."""
+        """These stages with claims of a gain over these baselines, if there are any."""
         if not opponents:
             return self
         over = tuple(each.name for each in opponents)
-        # A solver whose steps nobody limits is counted up to the cap of the score.
+        # A solver without a step limit is counted up to the cap of the score.
         other = [each.name for each in opponents if each.engine.steps not in (None, self.engine.steps)]
         if other and self.score.counts_steps:
             raise DesignError(
@@ -71,7 +71,7 @@ class Stages:
         return replace(self, opponents=opponents, claims=compared_claims(self.claims, over, tuple(map(str, opponents))))
 
     def aiming(self, objective: str) -> "Stages":
-        """With this claim as the objective: the first of the claims."""
+        """These stages with this claim as the objective, which is the first claim."""
         names = [claim.name for claim in self.claims]
         if objective not in names:
             raise DesignError(
@@ -84,7 +84,7 @@ class Stages:
         return replace(self, claims=(chosen, *(claim for claim in self.claims if claim is not chosen)))
 
     def begin(self) -> None:
-        """Say in the store what is run there, or refuse to go on with something else."""
+        """Record in the store what is run there; refused if it holds something else."""
         if self.store is not None:
             parts = (self.split.prior, self.split.train, self.split.test)
             belongs = {
@@ -95,7 +95,7 @@ class Stages:
             self.store.begin(belongs)
 
     def refuse_unreachable(self, wanted: float | None, weight: float) -> None:
-        """Refuse a success probability that a candidate of this weight cannot have if all of its runs succeed."""
+        """Refuse a success probability that a candidate of this weight cannot reach even if all its runs succeed."""
         share = next(claim.share for claim in self.claims if claim.name == REQUIRED)
         refuse_unreachable(wanted, self.split.train.count, self.epsilon * share, weight)
 
@@ -107,7 +107,7 @@ class Stages:
         def run_prior(candidates: Mapping[str, np.ndarray], instances: Instances) -> LossTable:
             if instances is not self.split.prior:
                 with named("prior"):
-                    self.engine.check(candidates, instances)  # what cannot be run cannot be compared either
+                    self.engine.check(candidates, instances)  # instances that cannot be run cannot be compared either
                 guard.refuse(instances)
             return self._run(self.score.runs(self.engine), "prior", candidates, instances)
 
@@ -136,7 +136,7 @@ class Stages:
 
     def design(self, measure: DiscreteMeasure, trials: Trials) -> Design:
         """The design: candidates and weights as the prior found them, betting fractions for the heaviest."""
-        separate = self.split.allow_duplicates  # then equal instances are no sign of anything
+        separate = self.split.allow_duplicates  # then equal instances mean nothing
         score = self.score
         if score.open:
             heaviest = [int(measure.log_weights.argmax())]
@@ -155,7 +155,7 @@ class Stages:
     def training_table(
         self, design: Design, *, racing: bool, curvature: Mapping[str, Any] | None, study: Mapping[str, Any]
     ) -> LossTable:
-        """Every candidate on the training instances, with where the table comes from."""
+        """The table of every candidate on the training instances, with its provenance."""
         candidates, train, runner = design.prior.support, self.split.train, self.runner(design)
         about = {"curvature": None if curvature is None else dict(curvature), "split": described_split(self.split)}
         about |= study
@@ -178,9 +178,9 @@ class Stages:
         return design.score.runs(self.recorder)
 
     def _baselines(self, table: LossTable, design: Design, about: dict[str, Any]) -> dict[str, np.ndarray]:
-        """What the baselines do on the training instances; one that is a candidate does what the candidate did.
+        """The losses of the baselines on the training instances; one that is a candidate has the candidate's losses.
 
-        Runs in a table of another shape may round differently, and nobody wins by that. How runs failed is noted.
+        Runs in a table of another shape may round differently, and that must not decide. How runs failed is noted.
         """
         found = {}
         for each in self.opponents:
@@ -204,7 +204,7 @@ class Stages:
 
 
 def described_machine(table: LossTable) -> dict[str, Any]:
-    """On what hardware and with which versions a table was computed, as a JSON value."""
+    """The hardware and versions that a table was computed with, as a JSON value."""
     versions = {**table.provenance["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
     hardware = {"cores": cores(), "machine": platform.machine(), "system": platform.system()}
     return {"hardware": hardware, "versions": versions}

@@ -1,4 +1,4 @@
-"""The prior that was asked for: which candidates there are, and how they are weighed."""
+"""The prior asked for: which candidates there are, and how they are weighted."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,12 +15,12 @@ from pacopt.priors.train import Train
 from pacopt.priors.trials import Trials
 from pacopt.support.values import ONLY
 
-#: A function of the prior split, or candidates with weights that were fixed without any instances.
+#: A function of the prior split, or candidates with weights fixed without any instances.
 Prior = Callable[[Trials], DiscreteMeasure] | DiscreteMeasure
 
 
 def default_prior(engine: AbstractEngine) -> Prior:
-    """Training where the hyperparameters are made for it, else a search; without any, the one candidate there is."""
+    """Training if the hyperparameters are made for it, else a search; without hyperparameters, the only candidate."""
     if engine.trainable:
         return Train()
     return Search() if engine.space else DiscreteMeasure.uniform({ONLY: np.zeros(1)})
@@ -50,13 +50,13 @@ def weighed(prior: Any, trials: Trials) -> DiscreteMeasure:
 
 
 def described_prior(prior: Any, trials: Trials) -> dict[str, Any]:
-    """What a prior is called, the same in every process, and where a search looked; nothing is known of others."""
+    """The name of a prior, the same in every process, and for a search its domain; other priors give only a name."""
     searched = prior.searched(trials) if isinstance(prior, Search | Study | BestTrials | Train) else {}
     return {"prior": _name(prior), "domain": {name: space.to_json() for name, space in searched.items()}}
 
 
 def described_study(prior: Any, trials: Trials, measure: DiscreteMeasure) -> dict[str, Any]:
-    """The study whose best trials are the candidates, as a JSON value; nothing for other priors."""
+    """The study whose best trials are the candidates, as a JSON value; empty for other priors."""
     return {"study": prior.described(trials, measure)} if isinstance(prior, BestTrials) else {}
 
 

@@ -211,7 +211,7 @@ class Pool:
                 raise self._unborn(f"One did not start within {START:g} seconds.")
 
     def _awake(self) -> float:
-        """The time. A pause of this process is not held against workers, which may have been paused with the machine."""
+        """The time. A pause of this process does not count against workers, which may have been paused as well."""
         now = time.monotonic()
         if now - self.awake > ASLEEP:
             for worker in self.workers:

@@ -56,7 +56,7 @@ class Cluster:
             raise EngineError(
                 "Seconds are to be measured by the workers of a cluster.",
                 "Seconds are measured on one machine, with a core for each worker.",
-                "A cluster does not say on which machine, or alongside what, a run is made.",
+                "There is no telling on which machine, or alongside what, the solver will be used.",
                 "Count iterations, or leave the executor out.",
             )
         spread = Spread(work, self)

@@ -159,7 +159,7 @@ class TracedTraining(AbstractTraining):
 
     @property
     def _how(self) -> "_How":
-        """How to run: sparing if the states of all steps, and what is computed from them, would take too much memory."""
+        """How to run: sparing if the states of all steps, and what is computed from them, would take up too much."""
         one = {name: array[0] for name, array in self._pool()[0].items()}
         values, seed = self.values(self.begun(0)), np.zeros(2, dtype=np.uint32)
 
