@@ -4,6 +4,7 @@ import dataclasses
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -209,6 +210,23 @@ def test_keyword_defaults_are_part_of_the_code():
         return BlackBox(solve, SPACE)
 
     assert described(made(1.0)) == described(made(1.0)) != described(made(5.0))
+
+
+def test_docstrings_are_not_part_of_the_code(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    written = {
+        "bare": "        return 2.0 * x",
+        "said": '        """Twice."""\n        return 2.0 * x',
+        "longer": '        """Twice.\n\n        Ünd more.\n        """\n        return 2.0 * x',
+        "other": '        """Twice."""\n        return 3.0 * x',
+        "text": '        said = """Twice."""\n        return 2.0 * x',
+    }
+    for name, body in written.items():
+        told = "" if name == "bare" else f'    """A class, {name}."""\n'
+        (tmp_path / f"written_{name}.py").write_text(f"class Twice:\n{told}    def of(self, x):\n{body}\n")
+    found = {name: described(import_module(f"written_{name}").Twice())["source"] for name in written}
+    assert found["bare"] == found["said"] == found["longer"]
+    assert len({found["said"], found["other"], found["text"]}) == 3
 
 
 def test_large_hyperparameters_and_large_answers_do_not_wait_for_each_other():

@@ -199,6 +199,11 @@ def test_training_brings_the_iterations_down():
     assert after < before
 
 
+def test_training_starts_where_it_is_told_to():
+    assert np.array_equal(pacopt.ADMM([0, 1, 0], start=3.0).initial(5)["rho"], [3.0, 3.0])
+    assert pacopt.ADMM([0, 0]).initial(1) == pacopt.ADMM([0, 0]).defaults
+
+
 def test_the_family_knows_its_rivals():
     family = quadcopter()
     assert list(family.usual) == ["OSQP", "plain ADMM"]
@@ -217,5 +222,8 @@ def test_what_cannot_be_counted_is_refused():
         run(pacopt.ADMM([0, 0]), PLAIN.defaults, {"b": np.ones(2)}, 1, pacopt.SharedQuadratic(np.eye(2)))
     with pytest.raises(AlgorithmError, match="consecutive whole numbers"):
         pacopt.ADMM([0, 2])
+    for start in (0.0, 1e4, np.nan, True, "1"):
+        with pytest.raises(AlgorithmError, match="the rho that training starts from"):
+            pacopt.ADMM([0], start=start)
     with pytest.raises(AlgorithmError, match="2 rows have a class, but A has 304"):
         run(pacopt.ADMM([0, 1]), {**UNEVEN, "rho": np.ones(2)}, FLOWN[0], 1)

@@ -14,12 +14,14 @@ from pacopt.problems.base import Objective
 from pacopt.problems.quadratic_programs import AbstractQuadraticProgram, Pair
 from pacopt.space import AbstractSpace, Interval
 from pacopt.space import Array as ArraySpace
-from pacopt.support.numbers import is_whole
+from pacopt.support.numbers import is_real, is_whole
 
 #: OSQP's rho for rows without bounds, and its factor on rho for equality constraints.
 FREE, EQUAL = 1e-6, 1e3
 #: OSQP's defaults.
 DEFAULTS = {"rho": 0.1, "sigma": 1e-6, "alpha": 1.6}
+#: The range of rho.
+RANGE = (1e-3, 1e3)
 #: ADMM converges for relaxations between 0 and 2. Training may leave that range, so the relaxation is clipped to this
 #: one.
 RELAXED = (0.05, 1.95)
@@ -38,6 +40,9 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
     1e-6 for rows without bounds, whatever is learned. So with rho = 0.1, sigma = 1e-6 and alpha = 1.6 (`defaults`) this
     is OSQP with `scaling=0` and `adaptive_rho=0`. The problem says which rows are equality constraints.
 
+    Training starts from `start`, the same rho for all classes, and finds a good rho nearby, not the best of all: if it
+    ends badly, start from another power of ten.
+
     **Theory** Stellato, Banjac, Goulart, Bemporad and Boyd (2020): for positive rho and sigma and alpha in (0, 2) it
     converges to a solution if there is one. How fast depends on rho, and no formula gives the best value. Alpha is
     clipped to [0.05, 1.95].
@@ -47,8 +52,9 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
     """
 
     labels: tuple[int, ...] = eqx.field(static=True)
+    start: float = eqx.field(static=True)
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Any, start: float = DEFAULTS["rho"]) -> None:
         self.labels = tuple(int(each) if is_whole(each, 0) else -1 for each in rows)
         if set(self.labels) != set(range(max(self.labels, default=0) + 1)):
             raise AlgorithmError(
@@ -57,14 +63,21 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
                 "Each class has its own rho.",
                 "Use ADMM([0] * m) for one rho, or ADMM(range(m)) for one per row.",
             )
+        if not is_real(start) or not RANGE[0] <= start <= RANGE[1]:
+            raise AlgorithmError(
+                f"start is {start!r}.",
+                f"It must be a number from {RANGE[0]:g} to {RANGE[1]:g}.",
+                "It is the rho that training starts from.",
+                f"Leave it out to start from OSQP's {DEFAULTS['rho']}.",
+            )
+        self.start = float(start)
 
     @property
     def hyperparameters(self) -> dict[str, AbstractSpace]:
         """A rho for each class, sigma, and the relaxation alpha."""
         classes = max(self.labels) + 1
-        several = ArraySpace((classes,), 1e-3, 1e3, log=True)
         return {
-            "rho": several if classes > 1 else Interval(1e-3, 1e3, log=True),
+            "rho": ArraySpace((classes,), *RANGE, log=True) if classes > 1 else Interval(*RANGE, log=True),
             "sigma": Interval(1e-8, 1e-1, log=True),
             "alpha": Interval(1.0, RELAXED[1]),
         }
@@ -76,8 +89,8 @@ class ADMM(AbstractAlgorithm, AbstractInitialHyper, AbstractPrepared):
         return {**DEFAULTS, "rho": np.full(classes, DEFAULTS["rho"])} if classes > 1 else dict(DEFAULTS)
 
     def initial(self, seed: int) -> dict[str, Any]:
-        """OSQP's defaults, with rho times 1, sqrt(10) or 10, depending on the seed."""
-        return {**self.defaults, "rho": self.defaults["rho"] * 10 ** (0.5 * (seed % 3))}
+        """OSQP's defaults, with rho = `start`, whatever the seed."""
+        return {**self.defaults, "rho": np.full_like(self.defaults["rho"], self.start)}
 
     def prepared(self, hyper: Hyper, objective: Objective) -> dict[str, Any]:
         """The hyperparameters, plus rho of each row and the inverse matrix that all steps use."""

@@ -1,5 +1,6 @@
 """Code and data as hashes and plain values: how an engine is recognised, stored and rebuilt."""
 
+import ast
 import dataclasses
 import hashlib
 import importlib
@@ -8,6 +9,7 @@ import json
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cache, partial
 from importlib.util import find_spec
@@ -25,6 +27,8 @@ from pacopt.support.values import marked
 
 #: An object's memory address, which its text may contain, differs each time.
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+#: What may have a docstring.
+DOCUMENTED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def candidates_hash(candidates: Mapping[str, np.ndarray]) -> str:
@@ -144,11 +148,30 @@ def _parts(value: Any, inside: tuple[int, ...] = ()) -> Iterator[bytes]:
 @cache
 def _source(value: Hashable) -> str:
     try:
-        return hashed(inspect.getsource(cast(Any, value)).encode())
+        return hashed(_undocumented(inspect.getsource(cast(Any, value))).encode())
     except (OSError, TypeError, SyntaxError, TokenError):  # typed at a prompt, say: no source, but there is code
         functions = vars(value).values() if isinstance(value, type) else [value]
         codes = [code for function in functions if (code := getattr(function, "__code__", None)) is not None]
         return hashed(repr([_code(code) for code in codes]).encode())
+
+
+def _undocumented(source: str) -> str:
+    """Source without its docstrings, so that rewording one does not change the code; unchanged if it cannot be parsed.
+
+    They are cut out of the text, because a printed syntax tree differs between versions of Python.
+    """
+    lines = textwrap.dedent(source).encode().splitlines(keepends=True)
+    try:
+        tree = ast.parse(b"".join(lines))
+    except SyntaxError:  # a lambda in the middle of something
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            said = node.body[0]
+            first, last = said.lineno - 1, cast(int, said.end_lineno) - 1
+            rest = lines[first][: said.col_offset] + lines[last][said.end_col_offset :]
+            lines[first : last + 1] = [rest if rest.strip() else b"", *[b""] * (last - first)]
+    return b"".join(lines).decode()
 
 
 def _code(code: CodeType) -> Any:

@@ -33,7 +33,7 @@ def quadcopter(eps: float = 1e-4, *, cap: int = CAP) -> Family:
         name="quadcopter",
         problem=Quadcopter(eps, eps),
         sample=flights,
-        algorithm=ADMM(range(304)),
+        algorithm=ADMM(range(304), start=1.0),
         steps=cap,
         title="Control of a quadcopter",
         usual={"OSQP": Baseline(engine=solver), "plain ADMM": Baseline(plain.defaults, plain)},
