@@ -64,9 +64,11 @@ class Comparison:
     `scores` are the safeguarded ratios of each row; `columns` are headings for claims whose measured values are printed
     beside mean, median and success. Each interval misses the true value in at most 5 % of all test splits. `averaged`
     is what is averaged, "ratio" unless losses have no start; `usual` names the row of textbook settings or defaults.
+    `runs` counts the runs of a row: more than `instances` if those are groups, or have several seeds.
     """
 
     instances: int
+    runs: int
     rows: tuple[Row, ...]
     scores: Float[np.ndarray, "row instance"] = field(repr=False, compare=False)
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -114,7 +116,7 @@ class Comparison:
         grouped = table.losses.shape[1] != table.shape[1] * replicates
         noun, averaged = "groups" if grouped else "instances", "ratio" if relative else score.noun
         usual = table.origin.usual
-        return Comparison(table.shape[1], tuple(rows), frozen(z), shown, noun, averaged, usual)
+        return Comparison(table.shape[1], whole.losses.shape[1], tuple(rows), frozen(z), shown, noun, averaged, usual)
 
     @property
     def of_the_usual(self) -> str:
@@ -145,7 +147,8 @@ class Comparison:
     @property
     def failing(self) -> str:
         """The heading for the failures of a row."""
-        return "above start" if self.relative else "failed"
+        told = "above start" if self.relative else "failed"
+        return told if self.runs == self.instances else f"{told} (of {self.runs})"
 
     def factor(self, name: str, to: str) -> Factor:
         """How many times smaller the mean of one row is than that of another, with its 95 % confidence interval."""

@@ -78,6 +78,17 @@ def test_a_comparison_of_groups_counts_groups_and_looks_at_all_of_their_rows():
     assert result.comparison["learned"].worst == runs.max()
 
 
+def test_failed_runs_are_counted_among_all_runs_of_the_groups():
+    x = Instances({"x": np.random.default_rng(3).random(360)}, groups=LABELS)
+    solver = pacopt.BlackBox(lambda hyper, instance: instance["x"] if instance["x"] < 0.5 else np.nan, {})
+    split = pacopt.split(x, prior=15, train=60, test=15, seed=0)
+    result = pacopt.learn(solver, split, score=pacopt.Ranged(1.0))
+    failed = int((~np.isfinite(result.test.losses[0])).sum())
+    assert failed > 15, "more than there are groups"
+    assert f"{failed} of 60 test runs failed" in result.remarks
+    assert "failed (of 60)" in str(result.comparison)
+
+
 def test_a_race_cuts_between_groups():
     split = pacopt.split(
         Instances(dict(LAW.sample(1200, seed=3).fields), groups=np.arange(1200) // 3),

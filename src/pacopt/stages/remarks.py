@@ -51,7 +51,7 @@ def remarks_on(
     if comparison is None:
         found += _failures("training", *training, origin.usual)
     else:
-        count, relative = comparison.instances, comparison.relative
+        count, relative = comparison.runs, comparison.relative
         rows = {row.name: Raw(count, row.failures, row.worst, relative) for row in comparison.rows}
         found += _failures("test", rows["learned"], rows.get("standard"), origin.usual) + _behind(comparison)
     return tuple(found)
