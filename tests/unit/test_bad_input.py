@@ -76,7 +76,7 @@ MISTAKES = {
     "a loss that is a vector": (
         lambda: prepare(problem(loss=lambda x, i: (x - i["b"]) ** 2)),
         ProblemError,
-        r"Mine.loss returns float64\[3\]. A loss is a single float64 number",
+        r"Mine.loss returns float64\[3\]. It must return a single float64 number",
     ),
     "an integer loss": (lambda: prepare(problem(loss=lambda x, i: jnp.sum(x > 0))), ProblemError, "returns int64"),
     "a loss that is a tuple": (
@@ -141,7 +141,7 @@ MISTAKES = {
     "a hyperparameter that is a matrix": (
         lambda: prepare(candidates={"rate": np.ones((2, 2))}),
         CandidatesError,
-        r"of shape \[2, 2\]: 1\.0, 1\.0, 1\.0, \.\.\.\. They are values of Interval",
+        r"of shape \[2, 2\]: 1\.0, 1\.0, 1\.0, \.\.\.\. They must be values of Interval",
     ),
     "a hyperparameter that is NaN": (
         lambda: prepare(candidates={"rate": [0.1, np.nan]}),
@@ -167,7 +167,7 @@ MISTAKES = {
     "a state that changes its shape": (
         lambda: prepare(algorithm=algorithm(step=lambda s, h, o: jnp.append(s, 0.0))),
         AlgorithmError,
-        r"step returns float64\[4\].*the state it was given: float64\[3\]",
+        r"step returns float64\[4\].*a state like the one it was given: float64\[3\]",
     ),
     "a state that changes its structure": (
         lambda: prepare(algorithm=algorithm(step=lambda s, h, o: (s, s))),

@@ -199,7 +199,7 @@ def test_what_a_score_needs_is_asked_of_the_solver():
         bare.counting("iterations", 10).table({"a": [0.5]}, instances)
     with pytest.raises(EngineError, match="without a curve"):
         bare.until(0.1, 10).table({"a": [0.5]}, instances)
-    with pytest.raises(EngineError, match="An effort in furlongs is asked for"):
+    with pytest.raises(EngineError, match="An effort in furlongs was requested"):
         bare.counting("furlongs", 10)
     with pytest.raises(EngineError, match="An object of type int was given"):
         BlackBox(5, {"a": Interval(0.0, 1.0)})

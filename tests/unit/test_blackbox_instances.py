@@ -157,7 +157,7 @@ def test_measured_seconds_are_drawn_anew_and_everybody_says_so(tmp_path):
     assert "measured times are drawn anew" in str(told)
     resumed = pacopt.learn(box(wait), split, **options)  # the stored tiles, and none is compared
     np.testing.assert_array_equal(resumed.table.losses, learned.table.losses)
-    with pytest.raises(EngineError, match="There is a core for each worker"):
+    with pytest.raises(EngineError, match="Each worker needs a core of its own"):
         pacopt.learn(box(wait, workers=cores() + 1), split, **options)
 
 

@@ -234,7 +234,7 @@ def test_a_worker_with_another_version_of_the_module_is_named_before_anything_ru
     (tmp_path / "own_solver.py").write_text(OWN.replace("abs(", "2 * abs("))
     with (
         another_worker(two, PYTHONPATH=str(tmp_path)),
-        pytest.raises(EngineError, match=r"own_solver is with the hash .*, and here with the hash"),
+        pytest.raises(EngineError, match=r"own_solver is with the hash .*, but here it is with the hash"),
     ):
         BlackBox(own.solve, SPACE).table(TWENTY, X, None, Cluster(two))
 
@@ -350,7 +350,7 @@ def test_a_worker_that_is_started_after_an_edit_does_not_run_the_edited_code(tmp
 
 def test_flags_of_the_compiler_are_compared_for_jax(own, two, monkeypatch):
     with another_worker(two, XLA_FLAGS="--xla_cpu_enable_fast_math=true"):
-        with pytest.raises(EngineError, match="XLA_FLAGS is --xla_cpu_enable_fast_math=true, and here"):
+        with pytest.raises(EngineError, match="XLA_FLAGS is --xla_cpu_enable_fast_math=true, but here it is"):
             Traced(LAW.problem, HeavyBall(), 30).table(STEPS, LAW.sample(90, seed=1), None, Cluster(two))
         engine = BlackBox(own.solve, SPACE)
         same(engine.table(TWENTY, X, None, Cluster(two)), engine.table(TWENTY, X))
@@ -435,7 +435,7 @@ def test_a_value_that_was_set_in_the_client_alone_is_noticed_by_its_losses(two, 
     import set_in_client
 
     set_in_client.SET = 2.0
-    with pytest.raises(EngineError, match=r"comes to the loss .* where the client comes to"):
+    with pytest.raises(EngineError, match=r"gets the loss .* where the client gets"):
         BlackBox(set_in_client.solve, SPACE).table(TWENTY, X, None, Cluster(two))
 
 

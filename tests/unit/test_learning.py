@@ -411,7 +411,7 @@ class Sign(pacopt.AbstractAlgorithm):
 @pytest.mark.parametrize("name", ["two\\nlines", "\\x1b[31m", "back\\\\slash", " ", ""])
 def test_a_hyperparameter_has_a_name_that_can_be_printed(name, monkeypatch):
     monkeypatch.setattr(Sign, "hyperparameters", {name: pacopt.Interval(0.0, 1.0)})
-    with pytest.raises(AlgorithmError, match="A name is a text that can be printed"):
+    with pytest.raises(AlgorithmError, match="A name must be a printable string"):
         pacopt.learn(Slope(), Sign(), parts(), steps=3, prior=QUICK)
 
 

@@ -306,7 +306,7 @@ def test_a_loss_that_cannot_be_differentiated_is_refused_with_the_operation():
 
 def test_nan_in_the_first_gradient_is_refused_with_the_name_of_the_hyperparameter():
     engine = pacopt.Traced(Bowl("root"), Schedule(), 4)
-    with pytest.raises(EngineError, match=r"derivative by 'steps' is NaN for 8 of 8 instances"):
+    with pytest.raises(EngineError, match=r"derivative with respect to 'steps' is NaN for 8 of 8 instances"):
         SMALL(trials_of(engine, bowls(zero=True)))
 
 

@@ -91,7 +91,7 @@ class AbstractCellEngine(AbstractEngine):
         progress: Progress | None = None,
         store: Tiles | None = None,
     ) -> LossTable:
-        """Every candidate on every instance, one after the other."""
+        """Every candidate on every instance, one call at a time."""
         work = self._work(candidates, instances)
         found = collect(work, work.tiles() if store is None else store.tiles(work), progress)
         return found.table(
@@ -111,9 +111,9 @@ class AbstractCellEngine(AbstractEngine):
         return Solution.safeguarded(run.x, run.start, run.loss, run.start_loss, self.steps)
 
     def rehearse(self, candidates: Candidates, instances: Instances) -> bool:
-        """Whether losses have a start, as far as any run finished.
+        """Whether runs have a start loss, judging by those that finished.
 
-        Some runs are made in two orders, and the engine is rejected if any of them differs.
+        A few runs are made in two orders; if any of them differs, the engine is rejected.
         """
         work = self._work(candidates, instances)
         calls = list(work.calls([*work.layout]))
@@ -129,7 +129,7 @@ class AbstractCellEngine(AbstractEngine):
         return {"engine": description}, arrays
 
     def called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int, place: str) -> Run:
-        """A run with valid numbers; an error says where it was raised."""
+        """A run, checked to have valid numbers; errors say where they were raised."""
         try:
             run = self.run(self.known(hyper), instance, seed)
         except (PacoptError, KeyboardInterrupt):
@@ -137,7 +137,7 @@ class AbstractCellEngine(AbstractEngine):
         except Exception as error:
             raise EngineError(
                 f"{place} raised {type(error).__name__}: {error}.",
-                "A run ends with a loss; one that failed ends with infinity.",
+                "A run ends with a loss; the loss of a failed run is infinite.",
                 "",
                 "Return Run(loss=float('inf'), ...) where your solver fails.",
             ) from error
@@ -149,7 +149,7 @@ class AbstractCellEngine(AbstractEngine):
 
     @property
     def alone(self) -> bool:
-        """Whether only one thread of a process may call it at a time, since it may change itself while running."""
+        """Whether only one thread of a process may call it at a time, because a run may change the engine."""
         return True
 
     def sent(self) -> "AbstractCellEngine":

@@ -50,7 +50,7 @@ class Checkpoint:
             raise StorageError(
                 f"Since {self.directory} was begun, {' and '.join(changed)} changed.",
                 "A checkpoint continues one job, unchanged.",
-                "A design that is changed after training instances were looked at voids the certificate, and "
+                "Changing a design after looking at training instances voids the certificate, and "
                 "losses of different code must not be mixed.",
                 "Change it back; or, if nobody has seen losses of training instances yet, use another directory.",
             )
@@ -79,9 +79,9 @@ class Checkpoint:
         by_chance = _ended_by_chance(tile) | _ended_by_chance(again)
         if not (np.array_equal(tile.start, again.start, equal_nan=True) and _same(tile, again, ~by_chance)):
             raise StorageError(
-                f"The tile that starts at instance {tile.first} has other losses in {self.directory} than when it is "
-                "run again.",
-                "Finished tiles come from the same code, data and machine.",
+                f"Rerunning the tile that starts at instance {tile.first} gives different losses from those stored in "
+                f"{self.directory}.",
+                "Finished tiles must come from the same code, data and machine.",
                 "The code, or a file that it reads, has changed; losses of different code must not be mixed.",
                 f"Change it back, or delete {self.directory} and start over.",
             )
@@ -154,8 +154,8 @@ def unwritten(path: Path, error: OSError) -> StorageError:
     """The error for a file that could not be written."""
     return StorageError(
         f"{path} could not be written: {error}.",
-        "Finished work needs space on the disk, and permission to write there.",
-        "Nothing is lost: what was written is used again.",
+        "Storing finished work takes disk space and permission to write there.",
+        "Nothing is lost: what was already written will be used.",
         "Make room and start again, or leave the checkpoint out.",
     )
 

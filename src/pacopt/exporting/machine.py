@@ -57,9 +57,9 @@ class NoInstance(eqx.Module, Mapping[str, Any]):  # type: ignore[misc]  # both d
     def __getitem__(self, name: Any) -> Any:
         raise ExportError(
             f"{self.algorithm} reads {name!r} of the instance.",
-            "Other libraries hand over losses and gradients.",
-            "They do not know the instance, and have no place for a start that depends on it.",
-            "Use learned.solve(instance), or export the algorithm inside of it, learned without its start.",
+            "Other libraries supply only losses and gradients.",
+            "They do not know the instance, and cannot use a start that depends on it.",
+            "Use learned.solve(instance), or learn the inner algorithm without this start and export that.",
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -101,8 +101,8 @@ def _check_one_point(machine: Machine, rule: Rule) -> None:
     if len(machine.step.asks) > 1 or len(machine.begin.asks) > 1:
         raise ExportError(
             f"A step of {name} evaluates the loss at several points.",
-            "One point for each step can be handed over.",
-            "There, each update is given the gradient at one point.",
+            "It may evaluate the loss at one point per step.",
+            "The other library gives each update the gradient at a single point.",
             "Use learned.as_scipy_method(), which is given the loss as a function.",
         )
     rng = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def _check_one_point(machine: Machine, rule: Rule) -> None:
     if not all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for ask in asks for a, b in zip(ask, x, strict=True)):
         raise ExportError(
             f"The first point that {name} evaluates is not the start.",
-            "The first gradient that is handed over is that at the start.",
-            "A gradient at another point would be taken for it.",
+            "The first gradient that the other library supplies is at the start.",
+            "It would be mistaken for the gradient at the first point.",
             "Use learned.as_scipy_method(), which is given the loss as a function.",
         )

@@ -125,30 +125,30 @@ def rule_of(learned: "Learned") -> Rule:
     engine = learned.running
     if not isinstance(engine, Traced):
         raise ExportError(
-            f"What was learned runs in {type(engine).__name__}.",
-            "An algorithm is exported that is written in JAX, step by step.",
-            "A program of somebody else has no steps that another library could make.",
-            "Run it with learned.hyper where it comes from.",
+            f"The learned solver runs in {type(engine).__name__}.",
+            "Only algorithms written in JAX, step by step, can be exported.",
+            "Another library could not run the steps of an external program.",
+            "Run that program directly, with learned.hyper.",
         )
     algorithm, problem = engine.algorithm, engine.problem
     name = type(algorithm).__name__
     if isinstance(algorithm, AbstractStochasticAlgorithm):
         raise ExportError(
             f"{name} draws random numbers.",
-            "An algorithm that draws none can be exported.",
-            "The certificate speaks of seeds that pacopt derives from the instance.",
+            "Only algorithms that draw none can be exported.",
+            "The certificate holds for seeds that pacopt derives from the instance.",
             "Use learned.solve(instance).",
         )
     if isinstance(problem, AbstractProximable):
         raise ExportError(
             f"{type(problem).__name__} has a part with a proximal map.",
-            "Other libraries hand over losses and gradients, and have no place for such a map.",
-            "Without it, another function would be minimised.",
+            "Other libraries supply only losses and gradients, and cannot use such a map.",
+            "Without it, a different function would be minimised.",
             "Use learned.solve(instance).",
         )
     if engine.goal is not None:
         raise ExportError(
-            "What is certified is how many steps a run takes to its target, where it stops.",
+            "The certificate is about how many steps a run takes to its target, where it stops.",
             "An export makes all steps of a run.",
             "Other libraries do not know the target.",
             "Use learned.solve(instance), or learn without Effort.",

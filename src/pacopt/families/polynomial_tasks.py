@@ -107,7 +107,7 @@ def networks(steps: int = 10) -> Family:
         prior=Train(updates=800, batch=16, clip=0.6, candidates=8, dtype=np.float32),
         score=Digits(DIGITS),
         sizes=Sizes(prior=1000, train=4000, test=1000),
-        note="Most of the gain is the metric's, which L-BFGS can have too. After 50 gradients all end at the noise.",
+        note="Most of the gain comes from the metric, which L-BFGS can use too. By 50 gradients all reach the noise.",
     )
 
 
@@ -125,7 +125,7 @@ def stochastic_networks(steps: int = 100) -> Family:
         prior=Search(candidates=8),
         score=Digits(DIGITS),
         sizes=Sizes(prior=200, train=2000, test=500),
-        note="For the same number of rows, L-BFGS with full batches ends lower.",
+        note="With the same number of rows, full-batch L-BFGS ends lower.",
     )
 
 

@@ -37,5 +37,5 @@ def quadratics() -> Family:
         tuned=HeavyBall(),
         prior=Train(dtype=np.float32),
         sizes=Sizes(prior=4000, train=10_000, test=1000),
-        note="Nothing beats conjugate gradients on quadratics; the rule comes within a few per cent of them.",
+        note="Nothing beats conjugate gradients on quadratics; the learned rule comes within a few per cent.",
     )

@@ -147,7 +147,7 @@ def logistic_regression(
         prior=RECIPE,
         score=Digits(12),
         sizes=Sizes(prior=1500, train=5000, test=1000),
-        note="Learning helps while gradients are few; where a Hessian is cheap, Newton's method beats all.",
+        note="Learning helps if you can afford few gradients; if Hessians are cheap, Newton's method beats everything.",
     )
 
 

@@ -182,5 +182,5 @@ def _family(name: str, title: str, A: np.ndarray, sample: Sampler, steps: int) -
         prior=RECIPE,
         score=Digits(),
         sizes=Sizes(prior=1500, train=3000, test=1000),
-        note="It is for few gradients; coordinate descent, which takes none, gains as many digits or more.",
+        note="It is meant for few gradients; coordinate descent, which needs none, gains as many digits or more.",
     )

@@ -20,12 +20,12 @@ LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program, called with hyperparameters in its arguments, and a function that reads what it prints.
+    """A program that takes hyperparameters as arguments, and a function that reads what it prints.
 
-    In `{name}` goes the value of a hyperparameter or of a number of the instance. `{file}` is the file that the
-    instance is, or one with all of its arrays, as `write(path, instance)` writes it (npz by default). `parse(output)`
-    returns a loss or a `Result`. The program runs in an empty directory of its own. Another exit code than 0 is a
-    failure of that run.
+    `{name}` is replaced by the value of a hyperparameter, or of a number in the instance. `{file}` is the instance
+    itself if that is a file, else a file with all of its arrays, written by `write(path, instance)` (npz by default).
+    `parse(output)` returns a loss or a `Result`. The program runs in an empty directory of its own. If its exit code is
+    not 0, the run has failed.
 
     >>> from pacopt import BlackBox, Instances, Interval
     >>> program = Command("awk 'BEGIN {{ print {x} * {damping} }}'", parse=float)
@@ -39,11 +39,11 @@ class Command:
     write: Callable[[Path, Mapping[str, Any]], None] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no command."""
+        """Refuse invalid commands."""
         if not isinstance(self.template, str) or not self.template.strip() or not callable(self.parse):
             raise EngineError(
                 f"The command is {self.template!r}, and its output is read by {self.parse!r}.",
-                "A command is a text, and a function makes a loss or a Result of its output.",
+                "A command is a string, and a function turns its output into a loss or a Result.",
                 "",
                 'Use Command("solver --tol {tol} {file}", parse=float).',
             )
@@ -59,9 +59,9 @@ class Command:
         if wrong:
             raise EngineError(
                 f"The command is {self.template!r}{wrong}.",
-                "Quotes come in pairs, and in braces stands the name of a value.",
+                "Quotes come in pairs, and braces hold the name of a value.",
                 "",
-                "Write {{ and }} for braces that the program is to see.",
+                "Write {{ and }} for braces meant for the program.",
             )
 
     def __call__(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> Any:
@@ -76,10 +76,10 @@ class Command:
             unknown = sorted(wanted - values.keys())
             if unknown:
                 raise EngineError(
-                    f"The command has {{{unknown[0]}}}, and there is no such value.",
-                    f"There are {', '.join(sorted(values))}, and file.",
+                    f"The command has {{{unknown[0]}}}, but there is no such value.",
+                    f"The values are {', '.join(sorted(values))}, and file.",
                     "",
-                    "Name a hyperparameter, or a field of the instance that is one number.",
+                    "Name a hyperparameter, or a field of the instance that is a single number.",
                 )
             arguments = [part.format(**values) for part in shlex.split(self.template)]
             ended = subprocess.run(

@@ -33,15 +33,15 @@ PLAIN = (np.ndarray, np.generic, str, bytes, int, float)
 
 @dataclass(frozen=True, eq=False, init=False)
 class BlackBox(AbstractCellEngine):
-    """A solver of your own: `solve(hyper, instance)` returns its loss, or a `Result`.
+    """Your own solver: `solve(hyper, instance)` returns its loss, or a `Result`.
 
-    An exception is a failure of that run, recorded and counted, and never ends the job. Each call starts afresh: what
-    one run leaves behind must not change the next. `defaults` are the settings that you would use otherwise; over them
-    a gain is claimed. `metric` names what the loss is, and with a `largest` value gives its range.
+    If a run raises an exception, it has failed; that is recorded and counted, and the job goes on. Each call starts
+    afresh: what one run leaves behind must not change the next. `defaults` are the settings you would use otherwise;
+    gains are measured against them. `metric` says what the loss is and, with a `largest` value, its range.
 
-    So many `workers` run side by side in processes of their own, or an `executor` runs them; the table is the same. A
-    call that takes longer than `limit` seconds is stopped, whatever it is doing, and has failed; so has one whose
-    process died three times. A worker gets at most `memory` GiB. What workers print is not shown.
+    Calls are made in parallel by `workers`, each a separate process, or by an `executor`; the table is the same. A call
+    that takes longer than `limit` seconds is stopped, whatever it is doing, and has failed; so has one whose process
+    died three times. A worker gets at most `memory` GiB. What workers print is not shown.
 
     >>> from pacopt import Interval
     >>> def solve(hyper, instance):
@@ -59,19 +59,19 @@ class BlackBox(AbstractCellEngine):
     domain: Domain
     defaults: Mapping[str, Any] | None
     measured: Metric | None
-    #: What is counted in place of the loss, and up to where; and the part of the start at which a curve is cut off.
+    #: What is counted instead of the loss, and up to where; and the fraction of the start at which a curve is cut off.
     counted: str | None
     cap: float | None
     goal: float | None
     targets: tuple[float, ...]
-    #: How many processes run side by side, how long a call may take in seconds, what memory they have in GiB, and who
-    #: runs them instead.
+    #: How many processes run in parallel, how many seconds a call may take, how many GiB of memory each process has,
+    #: and what makes the calls instead of them.
     workers: int
     limit: float | None
     memory: float | None
     executor: Executor | None
 
-    #: By whom calls are made changes nothing of what they come to.
+    #: Who makes the calls does not change their results.
     undescribed: ClassVar = frozenset({"workers", "executor"})
 
     def __init__(
@@ -108,7 +108,7 @@ class BlackBox(AbstractCellEngine):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """The name of the function; of one of pacopt's own solvers, that of the solver."""
+        """The name of the function, or of the solver if it is one of pacopt's own."""
         whole = getattr(self.function, "__qualname__", type(self.function).__name__)
         ours = str(getattr(self.function, "__module__", "")).startswith("pacopt.")
         name = whole.partition(".")[0] if ours else whole.rpartition(".")[2]
@@ -116,77 +116,77 @@ class BlackBox(AbstractCellEngine):
 
     @property
     def space(self) -> Domain:
-        """What is searched."""
+        """The search space."""
         return self.domain
 
     @property
     def metric(self) -> Metric | None:
-        """What its loss is called."""
+        """What the loss is, if it was named; None if something else is counted."""
         return None if self.counted or self.goal else self.measured
 
     @property
     def repeatable(self) -> bool:
-        """Not if seconds are counted."""
+        """Whether a run can be repeated exactly: not if seconds are counted."""
         return self.counted != "seconds"
 
     @property
     def usual(self) -> str:
-        """A solver has defaults, and no textbook."""
+        """A solver has defaults rather than textbook values."""
         return "the defaults"
 
     def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
-        """The defaults of the solver, if they are given."""
+        """The defaults of the solver, if given."""
         return Standard(None if self.defaults is None else dict(self.defaults))
 
     def counting(self, unit: str, cap: float | None) -> "BlackBox":
-        """The same runs, of which iterations or seconds until they are solved are counted.
+        """The same runs, scored by the iterations or seconds they take until solved.
 
-        Seconds are measured in processes with one thread for linear algebra, at most one for each core.
+        Seconds are measured in processes with one thread for linear algebra, at most one process per core.
         """
         if unit not in UNITS:
             raise EngineError(
-                f"An effort in {unit} is asked for.", f"A solver counts {' or '.join(UNITS)}.", "", 'Use "iterations".'
+                f"An effort in {unit} was requested.", f"A solver counts {' or '.join(UNITS)}.", "", 'Use "iterations".'
             )
         if unit == "seconds" and self.executor is not None:
             raise EngineError(
                 f"Seconds are to be counted in calls that {type(self.executor).__name__} makes.",
                 "They are measured in worker processes with one thread each.",
-                "Nobody here knows on which cores, and how many at a time, an executor makes its calls.",
-                "Use workers=... in its place.",
+                "pacopt cannot know on which cores an executor makes its calls, or how many at a time.",
+                "Use workers=... instead.",
             )
         if unit == "seconds" and self.workers > cores():
             raise EngineError(
                 f"Seconds are to be counted by {self.workers} workers on {cores()} cores.",
-                "There is a core for each worker.",
-                "Runs that wait for each other take longer than a run in use.",
+                "Each worker needs a core of its own.",
+                "Runs that share a core take longer than they would in use.",
                 f"Use workers={cores()}.",
             )
         return self._with(counted=unit, cap=cap, goal=None)
 
     def until(self, target: float, steps: int | None) -> "BlackBox":
-        """The same runs, of which the iterations to a part of the start are counted, by their curves."""
+        """The same runs, scored by the iterations their curves take to a fraction of the start."""
         return self._with(goal=target, cap=steps, counted=None)
 
     @property
     def alone(self) -> bool:
-        """Not where each thread has a worker of its own."""
+        """Whether one thread at a time may call it: not if each thread has its own worker."""
         return not isinstance(self.function, Packed)
 
     def sent(self) -> "BlackBox":
-        """The same runs, each made by a worker of whoever is sent this: a call may crash or hang, and he goes on."""
+        """The same runs, made in a worker process of the recipient, which survives calls that crash or hang."""
         return self._with(function=packed(self.function, "The function"), workers=1, executor=None)
 
     def recording(self, targets: tuple[float, ...]) -> "BlackBox":
-        """The same runs, with the first iterations at or below these parts of their start."""
+        """The same runs, recording the first iteration at or below each of these fractions of the start."""
         return self._with(targets=targets)
 
     def run(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Run:
-        """One call, and what the table keeps of it. Objects are copied, as they are on their way to a worker."""
+        """One call, and what the table keeps of it. Objects are copied, as they are when sent to a worker."""
         fresh = {name: value if isinstance(value, PLAIN) else copy_of(value) for name, value in instance.items()}
         return self._kept(*self._called(hyper, fresh))
 
     def results(self, calls: Iterable[Call]) -> Iterator[Run]:
-        """The runs of some calls, in order: one after the other here, or side by side in workers."""
+        """The runs of some calls, in order: made here one at a time, or in parallel by workers."""
         here = self.workers == 1 and self.repeatable and not isinstance(self.function, Packed)
         if here and not (self.limit or self.memory or self.executor):
             yield from super().results(calls)
@@ -225,7 +225,7 @@ class BlackBox(AbstractCellEngine):
         if result.loss is None:
             raise EngineError(
                 "A result without a loss was returned.",
-                "What is averaged is a loss, or with an Effort iterations or seconds.",
+                "A loss is averaged, or with an Effort, iterations or seconds.",
                 "",
                 'Return Result(loss=...), or use learn(..., score=pacopt.Effort("solved", unit="iterations")).',
             )
@@ -237,9 +237,9 @@ class BlackBox(AbstractCellEngine):
         )
 
     def solve(self, hyper: Mapping[str, Any], instance: Mapping[str, Any], seed: int) -> Solution:
-        """One instance, with the safeguard where there is a start; a run that failed says so by its losses.
+        """One instance, with the safeguard if there is a start; the losses show whether the run failed.
 
-        It is made here, where nobody can stop it; if it takes longer than the limit, it has failed.
+        It runs in this process, where it cannot be stopped; if it takes longer than the limit, it has failed.
         """
         result, failure = self._called(hyper, instance)
         kept = self._kept(result, failure)
@@ -252,7 +252,7 @@ class BlackBox(AbstractCellEngine):
         return Solution.safeguarded(result.x, result.start, kept.loss, kept.start_loss, used)
 
     def _called(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> tuple[Result, str]:
-        """What the function returned, or in which way it failed."""
+        """What the function returned, or how it failed."""
         value, seconds, failure = attempt(self.function, dict(hyper), dict(instance))
         if failure:
             return Result(), failure
@@ -260,7 +260,7 @@ class BlackBox(AbstractCellEngine):
         return self._timed(result, seconds), LATE if self.limit is not None and seconds > self.limit else ""
 
     def _timed(self, result: Result, seconds: float) -> Result:
-        """With the seconds that were measured, if they are counted and the solver does not tell its own."""
+        """The result with the measured seconds, if seconds are counted and the solver does not report its own."""
         measured = self.counted == "seconds" and result.seconds is None
         return replace(result, seconds=seconds) if measured else result
 

@@ -259,10 +259,10 @@ class Pool:
 
     def _unborn(self, what: str) -> ResourceError:
         return ResourceError(
-            f"No worker starts. {what}",
-            "A worker loads the function and waits for calls.",
-            "The memory may be full, or something that the function imports ends the process.",
-            "Use fewer workers or more memory; leave both out to see what happens.",
+            f"No worker could be started. {what}",
+            "A worker must load the function and wait for calls.",
+            "Memory may be full, or something that the function imports may end the process.",
+            "Use fewer workers or more memory; leave out both settings to see what happens.",
         )
 
 

@@ -19,12 +19,12 @@ RESTART = "Start the workers anew (client.restart()), and the client too if a fi
 def differs(worker: Differs, ours: Mapping[str, str]) -> EngineError:
     """The error for a worker with other versions."""
     differ = [name for name in ours if worker.found.get(name) != ours[name]]
-    lines = [f"{name} is {worker.found.get(name)}, and here {ours[name]}" for name in differ]
+    lines = [f"{name} is {worker.found.get(name)}, but here it is {ours[name]}" for name in differ]
     return EngineError(
         f"On the worker {worker.address} {'; '.join(lines)}.",
-        "Workers run the same code as the client.",
+        "Workers must run the same code as the client.",
         "Losses of different code must not be mixed.",
-        "Install the same versions there; put a module of your own where it is found on every machine, or send it: "
+        "Install the same versions there; put your own modules where every machine finds them, or send them: "
         "client.upload_file(...).",
     )
 
@@ -40,18 +40,18 @@ def comes_to_something_else(worker: Kept, ours: np.ndarray) -> EngineError | Non
     close = np.isclose(ours[known], theirs[known], rtol=DIGITS, atol=0.0)
     if worker.processor != processor() and close.mean() >= NEARLY:
         warnings.warn(
-            f"The worker {worker.address} has another processor than the client, and rounds differently: some losses "
-            "may differ in their last digits from those of one machine.",
+            f"The worker {worker.address} has a different processor from the client and rounds differently: some "
+            "losses may differ in their last digits from those of a single machine.",
             stacklevel=2,
         )
         return None
     place = int(np.argmax(known.ravel() & (ours != theirs).ravel()))
     return EngineError(
-        f"The worker {worker.address} comes to the loss {float(theirs.ravel()[place])!r} where the client comes to "
+        f"The worker {worker.address} gets the loss {float(theirs.ravel()[place])!r} where the client gets "
         f"{float(ours.ravel()[place])!r}.",
-        "The same run comes to the same loss everywhere.",
-        "It runs other code: a module that it loaded before, or finds elsewhere; a file that a run reads; a value that "
-        "was set since; or runs draw random numbers.",
+        "The same run must give the same loss everywhere.",
+        "The worker may have loaded an older version of a module or found another copy of it, a run may read a file "
+        "that differs there, a value may have been set since, or runs may draw random numbers.",
         RESTART,
     )
 
@@ -63,9 +63,9 @@ def told(address: str, error: Any) -> PacoptError:
         return type(error)(where + error.found, error.needed, error.why, error.remedy)
     return EngineError(
         f"{where or 'On a worker: '}{type(error).__name__}: {error}.",
-        "Workers have pacopt, all packages and modules that the job uses, and room for its instances.",
+        "Workers need pacopt, all packages and modules that the job uses, and room for its instances.",
         "",
-        'Install there what is here: pip install "pacopt[dask]", and your own modules.',
+        'Install there what is installed here: pip install "pacopt[dask]", and your own modules.',
     )
 
 
@@ -82,18 +82,18 @@ def gone(tiles: int) -> EngineError:
 def deadly(first: int, error: Any) -> EngineError:
     """The error for a tile that kills workers."""
     return EngineError(
-        f"Workers die when they make the tile that starts at instance {first}: {error}.",
-        "A worker survives what it runs.",
-        "The memory of a worker may be full, or code that JAX calls ends its process.",
-        "Give workers more memory, or fewer threads; try that tile on one machine.",
+        f"Workers die while computing the tile that starts at instance {first}: {error}.",
+        "A worker must survive what it runs.",
+        "A worker may be out of memory, or code called by JAX may end its process.",
+        "Give workers more memory or fewer threads, or try that tile on one machine.",
     )
 
 
 def too_large(lost: int, size: int) -> EngineError:
     """The error for a job that kills the workers it is sent to."""
     return EngineError(
-        f"{lost} workers were lost while they were sent the job, of {size / 2**20:.0f} MiB, and none has it.",
-        "A worker has room for all instances of a table.",
+        f"{lost} workers were lost while receiving the job ({size / 2**20:.0f} MiB), and none has it.",
+        "A worker needs room for all instances of a table.",
         "Dask ends a worker that uses more memory than its limit.",
-        "Give workers more memory (memory_limit=...), or fewer of them to a machine.",
+        "Give workers more memory (memory_limit=...), or run fewer on each machine.",
     )

@@ -49,7 +49,7 @@ def check_kinds(problem: Any, algorithm: Any, instances: Any) -> None:
     if not len(instances):
         raise InstancesError(
             "There are no instances.",
-            "A table has at least one column.",
+            "A table needs at least one column.",
             "",
             "Check how the instances were split.",
         )
@@ -60,7 +60,7 @@ def check_success(success: Any) -> None:
     if success is not None and not callable(success):
         raise ProblemError(
             f"The success predicate is {success!r}.",
-            "It is a function of the final point and the instance that returns one boolean.",
+            "It must be a function of the final point and the instance that returns one boolean.",
             "",
             "Pass success=lambda x, instance: ..., or leave it out.",
         )
@@ -71,8 +71,8 @@ def checked_steps(steps: Any) -> int:
     if not is_whole(steps, 1) or steps > MOST_STEPS:
         raise AlgorithmError(
             "steps is 2^31 or more." if is_whole(steps, 1) else f"steps is {steps!r}.",
-            "A run has a whole number of steps, at least 1 and below 2^31.",
-            "Without a step all candidates do the same, and a counter has 32 bits.",
+            "The number of steps must be a whole number, at least 1 and below 2^31.",
+            "Without a step all candidates are the same, and the counter has 32 bits.",
             "Pass steps=50, for example.",
         )
     return int(steps)
@@ -87,9 +87,9 @@ def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, An
     if not isinstance(candidates, Mapping):
         raise CandidatesError(
             f"The candidates are a {type(candidates).__name__}.",
-            "Hyperparameters go by their names.",
+            "Hyperparameters are given by name.",
             "",
-            'Use a mapping such as {"step_size": [0.1, 0.2]}, one array for each.',
+            'Use a mapping such as {"step_size": [0.1, 0.2]}, with one array for each.',
         )
     if not declared:
         return _the_only_one(name, candidates)
@@ -106,16 +106,16 @@ def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, An
             f"The candidates have no values for {absent!r}.",
             f"{name} needs {', '.join(declared)}.",
             "",
-            f"Add {absent!r}, constant if it is not to be learned.",
+            f"Add {absent!r}; make it constant if it should not be learned.",
         )
     arrays = {key: _values(key, given[key], space) for key, space in declared.items()}
     lengths = {key: array.shape for key, array in arrays.items()}
     if len({shape[:1] for shape in lengths.values()}) != 1 or any(not array.size for array in arrays.values()):
         raise CandidatesError(
             f"The candidates have shapes {lengths}.",
-            "Each hyperparameter has one value for each candidate, at least one.",
+            "Each hyperparameter needs one value for each candidate, and at least one.",
             "Candidate i consists of the i-th value of each.",
-            "For a grid use numpy.meshgrid(...) and flatten.",
+            "For a grid, use numpy.meshgrid(...) and flatten the arrays.",
         )
     return {key: frozen(array) for key, array in arrays.items()}
 
@@ -123,8 +123,8 @@ def checked_candidates(algorithm: AbstractAlgorithm, candidates: Mapping[str, An
 def _the_only_one(name: str, candidates: Mapping[str, Any]) -> dict[str, np.ndarray]:
     if candidates.keys() - {ONLY} or np.size(candidates.get(ONLY, 0)) != 1:
         raise CandidatesError(
-            f"{name} has no hyperparameters, and candidates were given: {', '.join(candidates)}.",
-            "There is one candidate, the algorithm itself.",
+            f"{name} has no hyperparameters, but candidates were given: {', '.join(candidates)}.",
+            "The only candidate is the algorithm itself.",
             "",
             "Pass {}.",
         )
@@ -146,17 +146,17 @@ def _values(key: str, values: Any, space: AbstractSpace) -> np.ndarray:
     if not space.holds(array):
         raise CandidatesError(
             f"The values of {key!r} are of type {given.dtype} and of shape {list(given.shape)}: {_some(given, space)}.",
-            f"They are values of {space!r}, one for each candidate.",
+            f"They must be values of {space!r}, one for each candidate.",
             "",
-            "Correct them, or the space of the algorithm.",
+            "Correct the values, or the space of the algorithm.",
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         bad = int(np.argmin(np.isfinite(array.reshape(len(array), -1)).all(axis=1)))
         raise CandidatesError(
             f"{key} of candidate {bad} is {short(array[bad] if array.ndim > 1 else float(array[bad]))}.",
-            "Hyperparameters are finite numbers.",
+            "Hyperparameters must be finite.",
             "",
-            "Remove it.",
+            "Remove that candidate.",
         )
     return array
 
@@ -175,9 +175,9 @@ def checked_at(at: Iterable[int] | None, steps: int) -> tuple[int, ...]:
     if not recorded or not whole or min(recorded) < 0 or max(recorded) > steps or len(set(recorded)) != len(recorded):
         raise AlgorithmError(
             f"Losses are to be recorded at {recorded}.",
-            f"Recorded steps are distinct, from 0 (the start) to {steps} (the end).",
+            f"Recorded steps must be distinct whole numbers from 0 (the start) to {steps} (the end).",
             "",
-            "For all of them use range(steps + 1).",
+            "To record all of them, use range(steps + 1).",
         )
     return tuple(int(step) for step in recorded)
 
@@ -203,9 +203,9 @@ def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> li
     if not leaves or any(getattr(leaf, "dtype", None) != dtype for leaf in leaves) or not sum(x.size for x in leaves):
         raise ProblemError(
             f"{type(problem).__name__}.start returns {_describe(x)}.",
-            f"The start is made of {dtype} arrays.",
-            "Gradients exist for real numbers only, and another precision would enter the table silently.",
-            "Use jax.numpy.zeros(n), which has the precision of the run, and no integer or fixed dtype.",
+            f"The start must consist of {dtype} arrays.",
+            "Gradients exist only for real numbers, and another precision would enter the table unnoticed.",
+            "Use jax.numpy.zeros(n), which has the precision of the run, rather than integers or a fixed dtype.",
         )
     at_start = f" at a start of {_describe(x)}"
     _refuse_no_number(problem.loss, shape(ProblemError, problem.loss, x, instance, note=at_start), dtype)
@@ -218,7 +218,7 @@ def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> li
 
     state = shape(AlgorithmError, algorithm.init, x, steps=True)
     after = shape(AlgorithmError, algorithm.step, state, steps=True)
-    _refuse_change(f"{type(algorithm).__name__}.step", "the state it was given", state, after)
+    _refuse_change(f"{type(algorithm).__name__}.step", "a state like the one it was given", state, after)
     point = shape(AlgorithmError, algorithm.read, state)
     _refuse_change(f"{type(algorithm).__name__}.read", "a point like the start", x, point)
     refuse_foreknowledge(cell, values, instance)
@@ -228,9 +228,9 @@ def state_of(cell: Cell, values: Any, instance: Any, dtype: np.dtype[Any]) -> li
         if getattr(verdict, "shape", None) != () or verdict.dtype != np.bool_:
             raise ProblemError(
                 f"The success predicate returns {_describe(verdict)}.",
-                "It returns one boolean for each run.",
+                "It must return one boolean for each run.",
                 "",
-                "End it with a comparison and reduce it with jax.numpy.all.",
+                "End it with a comparison, reduced by jax.numpy.all.",
             )
     return jax.tree.leaves(state)
 
@@ -239,9 +239,9 @@ def _refuse_no_number(method: Any, value: Any, dtype: np.dtype[Any]) -> None:
     if getattr(value, "shape", None) != () or value.dtype != dtype:
         raise ProblemError(
             f"{type(method.__self__).__name__}.{method.__name__} returns {_describe(value)}.",
-            f"A loss is a single {dtype} number.",
-            "It is differentiated, compared and averaged.",
-            "Reduce an array with jax.numpy.sum or mean, and make integers real before the last operation.",
+            f"It must return a single {dtype} number.",
+            "That number is differentiated, compared or averaged.",
+            "Reduce arrays with jax.numpy.sum or mean, and convert integers to reals before the last operation.",
         )
 
 
@@ -252,8 +252,8 @@ def _refuse_change(name: str, like: str, before: Any, after: Any) -> None:
     if kind(before) != kind(after):
         raise AlgorithmError(
             f"{name} returns {_describe(after)}.",
-            f"It returns {like}: {_describe(before)}.",
-            "All steps are compiled as one loop, in which structure, shapes and number types stay the same.",
+            f"It must return {like}: {_describe(before)}.",
+            "All steps are compiled as one loop, in which structure, shapes and dtypes must stay the same.",
             "Give `init` the structure that `step` returns.",
         )
 
@@ -284,13 +284,13 @@ def _explained(error: type[PacoptError], place: str, names: Mapping[str, Any]) -
             f"{place} looks at the value of a traced array ({type(cause).__name__}).",
             "It is compiled once for all instances, so no value is known while it is traced.",
             "",
-            "Use jax.numpy.where or jax.lax.cond in place of `if`, and shapes in place of values; a hyperparameter "
-            "that has to be known is a pacopt.Choice.",
+            "Use jax.numpy.where or jax.lax.cond instead of `if`, and shapes instead of values; a hyperparameter whose "
+            "value must be known is a pacopt.Choice.",
         ) from cause
     except (TypeError, ValueError) as cause:
         raise error(
             f"{place} fails: {str(cause).rstrip('.')}.",
-            "It has to work on one instance (without the leading axis) and be traceable by JAX.",
+            "It must work on a single instance (without the leading axis), and JAX must be able to trace it.",
             "",
             "Check the shapes of the start and of the instance's arrays.",
         ) from cause

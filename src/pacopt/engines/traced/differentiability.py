@@ -22,10 +22,10 @@ def differentiated(cell: Cell) -> Iterator[None]:
         names = f"{type(cell.algorithm).__name__} on {type(cell.problem).__name__}"
         raise EngineError(
             f"The run of {names} cannot be differentiated: {told or type(error).__name__}.",
-            "Training follows the gradient of the final loss by the hyperparameters, through every step.",
-            "A gradient method has used one derivative of the loss already, so training needs a second one.",
-            "Replace that operation (a loop with a fixed number of turns by jax.lax.scan, a callback by code in JAX), "
-            "give it a derivative by jax.custom_jvp, or use pacopt.priors.Search.",
+            "Training follows the gradient of the final loss with respect to the hyperparameters, through every step.",
+            "A gradient method already uses one derivative of the loss, so training needs a second.",
+            "Replace that operation (a loop of fixed length by jax.lax.scan, a callback by code in JAX), give it a "
+            "derivative with jax.custom_jvp, or use pacopt.priors.Search.",
         ) from error
 
 
@@ -38,18 +38,18 @@ def check_gradients(found: tuple[Any, Any], rows: np.ndarray) -> None:
         name = next(name for name, each in fine.items() if not each[bad[0]])
         kind = "NaN" if np.isnan(gradients[name][bad[0]]).any() else "infinite"
         raise EngineError(
-            f"Before any update the derivative by {name!r} is {kind} for {len(bad)} of {len(rows)} instances (first: "
-            f"row {rows[bad[0]]} of those to train on, with a loss of {losses[bad[0]]:g}).",
-            "Training starts where all gradients are finite.",
-            "A gradient that is not a number leads nowhere, and leaving these instances out would train for the rest.",
-            "Start with smaller steps, so that no run overflows; and where the loss or the algorithm takes a root, a "
-            "norm or a logarithm that can be 0, choose with jax.numpy.where what goes in, not only what comes out: "
+            f"Before any update, the derivative with respect to {name!r} is {kind} for {len(bad)} of {len(rows)} "
+            f"instances (first: row {rows[bad[0]]} of those to train on, with a loss of {losses[bad[0]]:g}).",
+            "Training must start where all gradients are finite.",
+            "It cannot follow such a gradient, and leaving these instances out would train only for the rest.",
+            "Start with smaller steps, so that no run overflows. Where the loss or the algorithm takes a root, norm or "
+            "logarithm of something that can be 0, apply jax.numpy.where to what goes in, not only to what comes out; "
             "jax_debug_nans finds the place.",
         )
     if not any(np.any(each) for each in gradients.values()):
         raise EngineError(
-            "Before any update the gradient by all hyperparameters is zero for all instances of a batch.",
-            "Training follows a gradient.",
-            "The run does not depend on its hyperparameters, or only by steps (rounding, comparisons, sorting).",
+            "Before any update, the gradient with respect to all hyperparameters is zero on every instance of a batch.",
+            "Training needs a gradient to follow.",
+            "The run does not depend on its hyperparameters, or only in jumps (rounding, comparisons, sorting).",
             "Use pacopt.priors.Search, which needs no gradient.",
         )

@@ -40,23 +40,23 @@ from pacopt.support.values import keys
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced(AbstractEngine):
-    """A problem and an algorithm that JAX can trace, the number of steps, the precision: all that determines a run."""
+    """All that determines a run: a problem and an algorithm that JAX can trace, the number of steps, the precision."""
 
     problem: AbstractProblem
     algorithm: AbstractAlgorithm
     length: int
     dtype: npt.DTypeLike = np.float64
     success: Predicate | None = field(default=None)
-    #: Parts of the start loss whose first step is recorded; that costs a loss at every step.
+    #: Fractions of the start loss; the first step that reaches each is recorded, at the cost of a loss at every step.
     targets: tuple[float, ...] = ()
-    #: The part of the start loss at which a run stops, or SOLVED; losses are then the steps that it took.
+    #: The fraction of the start loss at which a run stops, or SOLVED; losses are then the steps it took.
     goal: Goal | None = None
-    #: What tracing found: a search asks for many tables of the same shape.
+    #: What tracing found, kept because a search asks for many tables of the same shape.
     traced: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def space(self) -> Domain:
-        """The spaces of the algorithm; each array of a pytree has one of its own."""
+        """The spaces of the algorithm; each array of a pytree has its own."""
         return flat_space(self.algorithm)
 
     @property
@@ -66,12 +66,12 @@ class Traced(AbstractEngine):
 
     @property
     def trainable(self) -> bool:
-        """Whether the algorithm knows where to start, and has arrays of numbers and nothing without a derivative."""
+        """Whether the algorithm knows where to start, has arrays, and can be differentiated in all hyperparameters."""
         return is_trainable(self.algorithm)
 
     @property
     def metric(self) -> Metric | None:
-        """That of the problem, if it has one."""
+        """The metric of the problem, if it has one."""
         return metric_of(self.problem)
 
     @property
@@ -85,20 +85,20 @@ class Traced(AbstractEngine):
         return working_type(self.dtype)
 
     def recording(self, targets: tuple[float, ...]) -> "Traced":
-        """The same runs, with the first steps at or below these parts of their start."""
+        """The same runs, recording the first step at or below each of these fractions of the start."""
         return replace(self, targets=targets)
 
     def until(self, target: float, steps: int | None) -> "Traced":
-        """The same runs, stopped at a part of their start."""
+        """The same runs, stopped at a fraction of their start."""
         return replace(self, goal=target, length=self.length if steps is None else steps)
 
     def counting(self, unit: str, cap: float | None) -> "Traced":
-        """The same runs, stopped where the problem is solved."""
+        """The same runs, stopped once the problem is solved."""
         steps = checked_count(self.problem, unit, cap, self.length)
         return replace(self, goal=SOLVED, length=steps)
 
     def prepare(self, candidates: Candidates, instances: Instances, at: Iterable[int] | None = None) -> Tabulation:
-        """The work to be done for candidates with the same choices; what can be refused beforehand is refused."""
+        """The work for candidates with the same choices; refuses whatever can be refused before it starts."""
         return Tabulation.prepare(
             self.problem,
             self.algorithm,
@@ -114,7 +114,7 @@ class Traced(AbstractEngine):
         )
 
     def check(self, candidates: Candidates, instances: Instances) -> None:
-        """Raise what can be raised before anything runs."""
+        """Raise every error that can be found before anything runs."""
         for _, work in self._parts(candidates, instances, None):
             del work
 
@@ -138,7 +138,7 @@ class Traced(AbstractEngine):
     def curves(
         self, candidates: Candidates, instances: Instances, at: Iterable[int], store: Tiles | None = None
     ) -> tuple[LossTable, Float[np.ndarray, "hyper run step"]] | None:
-        """The table, and the losses at some steps on the way, of which the last one is the end; not if runs stop."""
+        """The table, and the losses at some steps on the way, the last being the end; None if runs stop early."""
         ranged = self.metric is not None and self.metric.largest is not None
         return None if self.goal is not None or ranged else self.recorded(candidates, instances, at, store)
 
@@ -153,7 +153,7 @@ class Traced(AbstractEngine):
     def decisions(
         self, hyper: Mapping[str, Any], instances: Instances, at: Iterable[int], curvature: tuple[float, float] | None
     ) -> Decided | None:
-        """What the algorithm decides, if it says so; not if runs stop."""
+        """What the algorithm decides, if it tells; None if runs stop early."""
         if not isinstance(self.algorithm, AbstractDecisions) or self.goal is not None:
             return None
         candidates = {name: np.asarray(value)[None] for name, value in hyper.items()}
@@ -169,16 +169,16 @@ class Traced(AbstractEngine):
         return solve(cell, one, instance, self.precision, seed)
 
     def seen(self, instances: Instances) -> Instances:
-        """The instances with only the fields that a run depends on, in the precision in which it does."""
+        """The instances with only the fields that a run depends on, in the precision it uses."""
         work = self.prepare(self._middle(), instances)
         return as_seen(work.cell, traced_values(work.cell, work.candidates, work.dtype), instances, dtype=work.dtype)
 
     def _middle(self) -> dict[str, np.ndarray]:
-        """One candidate."""
+        """One candidate, in the middle of the space."""
         return {name: space.at(np.full((1, *_flat(space.shape)), 0.5)) for name, space in self.space.items()}
 
     def training(self, fit: Instances, held_out: Instances, descent: Descent) -> AbstractTraining:
-        """By gradients through the unrolled run."""
+        """Training by gradients through the unrolled run."""
         from pacopt.engines.traced.training import TracedTraining  # optax, which nothing else needs
 
         work = self.prepare(self._middle(), fit)
@@ -187,12 +187,12 @@ class Traced(AbstractEngine):
         return TracedTraining(work.cell, fit, held_out, descent, dtype, about)
 
     def standard(self, prior: Instances, curvature: tuple[float, float] | None) -> Standard:
-        """What theory recommends for the curvature, which is estimated on the prior split unless it is given."""
+        """What theory recommends for the curvature, which is estimated on the prior split unless given."""
         return standard_of(self.problem, self.algorithm, curvature, prior, self.precision)
 
     @property
     def rivals(self) -> tuple[Any, ...]:
-        """Those of the algorithm, if it has a textbook."""
+        """The rivals of the algorithm, if it has textbook values."""
         return self.algorithm.rivals if isinstance(self.algorithm, AbstractStandardHyper) else ()
 
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -207,7 +207,7 @@ class Traced(AbstractEngine):
     def _parts(
         self, candidates: Candidates, instances: Instances, at: tuple[int, ...] | None
     ) -> Iterator[tuple[np.ndarray, Tabulation]]:
-        """The candidates with the same choices, by their numbers, and the work to be done for them."""
+        """The candidates grouped by their choices: the row numbers of each group, and its work."""
         values = checked_candidates(self.algorithm, candidates)
         static = [name for name, space in self.space.items() if space.static]
         if not static:

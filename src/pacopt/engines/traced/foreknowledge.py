@@ -38,8 +38,8 @@ def refuse_foreknowledge(cell: Cell, values: Any, instance: Any) -> None:
     for name in sorted(hidden & {*fields_read(moved, instance)}):
         raise AlgorithmError(
             f"{type(algorithm).__name__} reads the field {name!r}; in {type(problem).__name__} only `minimum` does.",
-            f"It reads what loss and start read: {', '.join(map(repr, sorted(known))) or 'nothing'}.",
-            "A minimum is known once an instance is solved. In use the field would be missing, and what is certified "
-            "would be the foreknowledge.",
-            "Leave it out.",
+            f"An algorithm may read only what loss and start read: {', '.join(map(repr, sorted(known))) or 'nothing'}.",
+            "The minimum is known only after an instance is solved. In use the field would be missing, so the "
+            "certificate would be about an algorithm that knows the answer.",
+            f"Do not read {name!r} in the algorithm.",
         )

@@ -16,16 +16,16 @@ def metric_of(problem: AbstractProblem) -> Metric | None:
     named = isinstance(name, str) and name.strip() and name.isprintable()
     if not named or not isinstance(unit, str) or not unit.isprintable():
         raise ProblemError(
-            f"The quantity of {type(problem).__name__} is {name!r}, and its unit {unit!r}.",
-            "A metric has a name, and a unit if it has one.",
-            "Sentences use them.",
+            f"The quantity of {type(problem).__name__} is {name!r}, and its unit is {unit!r}.",
+            "A metric needs a name; a unit is optional. Both are printable strings.",
+            "They appear in sentences.",
             'Write quantity = "validation error" in the class.',
         )
     if largest is not None and not (is_real(largest) and 0 < largest < np.inf):
         raise ProblemError(
             f"The largest value of {type(problem).__name__}'s metric is {largest!r}.",
-            "It is positive and finite.",
-            "A mean can be bounded only between 0 and a known number.",
+            "It must be positive and finite.",
+            "A mean can be bounded only if values lie between 0 and a known number.",
             "Write largest = 1.0, or leave it out for ratios to the start.",
         )
     return Metric(f"{name}", unit, None if largest is None else float(largest))
@@ -40,23 +40,23 @@ def checked_count(problem: AbstractProblem, unit: str, cap: float | None, steps:
         or not (is_real(tolerance) and 0 < tolerance < np.inf)
     ):
         raise ProblemError(
-            f"Steps are to be counted until {name} is solved, and its tolerance is {tolerance!r}.",
-            "A problem says when it is solved: it has a metric, with a tolerance above 0.",
+            f"Steps are to be counted until {name} is solved, but its tolerance is {tolerance!r}.",
+            "The problem must say when it is solved: by a metric with a tolerance above 0.",
             "",
-            "Derive it from pacopt.AbstractMetric too, and write tolerance = 1e-3 in the class. Or count up to a part "
-            "of the start: pacopt.Effort(0.1).",
+            "Derive it from pacopt.AbstractMetric too, and write tolerance = 1e-3 in the class. Or count up to a "
+            "fraction of the start: pacopt.Effort(0.1).",
         )
     if unit == "seconds":
         raise ProblemError(
-            "Seconds are to be counted in runs that are computed side by side.",
+            "Seconds are to be counted in runs that are computed together.",
             "Such runs are counted in steps.",
-            "How long a run takes depends on the others.",
+            "How long one run takes depends on the others.",
             'Use unit="iterations", or leave it out.',
         )
     if cap is not None and not (float(cap).is_integer() and cap <= steps):
         raise ProblemError(
             f"The score counts up to {cap:g} {unit}, and runs have {steps} steps.",
-            "A cap is a whole number of steps that runs make.",
+            "A cap is a whole number, at most the steps of a run.",
             "",
             "Give more steps, or leave the cap out.",
         )

@@ -12,21 +12,21 @@ from pacopt.space import AbstractSpace, Array, Domain, Interval, Tree
 
 
 def flat_space(algorithm: AbstractAlgorithm) -> Domain:
-    """The spaces of an algorithm, by name; each array of a pytree has one of its own."""
+    """The spaces of an algorithm, by name; each array of a pytree has its own."""
     name, declared = type(algorithm).__name__, getattr(algorithm, "hyperparameters", None)
     kinds = (AbstractSpace, Tree)
     if not isinstance(declared, Mapping) or not all(isinstance(space, kinds) for space in declared.values()):
         raise AlgorithmError(
             f"{name}.hyperparameters is {declared!r}.",
-            "Each hyperparameter has a name and a space: an Interval, Whole, Choice, Array or Tree.",
-            "It says what a value is, and where good ones are looked for.",
+            "Each hyperparameter needs a name and a space: an Interval, Whole, Choice, Array or Tree.",
+            "The space says which values are valid, and where to look for good ones.",
             'Write hyperparameters = {"step_size": pacopt.Interval(1e-6, 1.0, log=True)}.',
         )
     for key in declared:
         if not isinstance(key, str) or not key.isprintable() or not key.strip() or "\\" in key or "/" in key:
             raise AlgorithmError(
                 f"{name} has a hyperparameter named {key!r}.",
-                "A name is a text that can be printed, without slashes.",
+                "A name must be a printable string without slashes.",
                 "It appears in statements, reports and files.",
                 "Rename it.",
             )
@@ -35,14 +35,14 @@ def flat_space(algorithm: AbstractAlgorithm) -> Domain:
         leaves = _leaves(key, space) if isinstance(space, Tree) else {key: space}
         for twice in found.keys() & leaves.keys():
             raise AlgorithmError(
-                f"{name} has two hyperparameters named {twice!r}.", "Each has a name of its own.", "", "Rename one."
+                f"{name} has two hyperparameters named {twice!r}.", "Names must be unique.", "", "Rename one."
             )
         found |= leaves
     return found
 
 
 def is_trainable(algorithm: AbstractAlgorithm) -> bool:
-    """Whether an algorithm knows where to start, and has arrays of numbers and nothing without a derivative."""
+    """Whether an algorithm knows where to start, has arrays, and can be differentiated in all hyperparameters."""
     spaces = flat_space(algorithm).values()
     numbers = all(isinstance(space, Array | Interval) for space in spaces)
     return isinstance(algorithm, AbstractInitialHyper) and numbers and any(space.shape for space in spaces)
@@ -70,7 +70,7 @@ def flattened(algorithm: AbstractAlgorithm, candidates: Mapping[str, Any]) -> di
             if jax.tree.structure(value) != structure:
                 raise AlgorithmError(
                     f"The candidates for {key!r} have the structure {jax.tree.structure(value)}.",
-                    f"The algorithm asks for {structure}, with a leading axis in each array.",
+                    f"The algorithm needs {structure}, with a leading axis in each array.",
                     "",
                     "Stack them: jax.tree.map(lambda *leaves: numpy.stack(leaves), *candidates).",
                 )
@@ -92,7 +92,7 @@ def _leaves(key: str, tree: Tree) -> dict[str, AbstractSpace]:
     if not found or len(found) < len(paths):
         raise AlgorithmError(
             f"The pytree of {key!r} has {len(paths)} arrays with {len(found)} names.",
-            "It has at least one array, and each has a name of its own.",
+            "It needs at least one array, and each must have its own name.",
             "",
             "Use a dict of arrays, for example.",
         )

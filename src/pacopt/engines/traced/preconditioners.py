@@ -65,12 +65,13 @@ def check_estimate(what: str, split: Split, steps: int) -> None:
         raise AlgorithmError(
             f"A {type(split).__name__} was given.",
             f"{what} the prior part of a Split.",
-            "If it knew training instances, candidates would not have been chosen before these were seen, and the "
-            "certificate would be void.",
+            "If it used training instances, candidates would depend on them, and the certificate would be void.",
             "Pass what pacopt.split returned.",
         )
     if not is_whole(steps, 0):
-        raise AlgorithmError(f"steps is {steps!r}.", "It is a whole number, at least 0.", "", "Leave it out for 100.")
+        raise AlgorithmError(
+            f"steps is {steps!r}.", "It must be a whole number, at least 0.", "", "Leave it out to use 100."
+        )
 
 
 def _roots(curvatures: np.ndarray) -> np.ndarray:
@@ -84,8 +85,8 @@ def _mean_hessian(problem: AbstractProblem, split: Split, steps: int) -> np.ndar
     if isinstance(problem, AbstractProximable):
         raise AlgorithmError(
             f"{type(problem).__name__} has a part with a proximal map.",
-            "A metric is for algorithms that use gradients only.",
-            "The proximal map in other coordinates is another one, and that is not known.",
+            "A metric works only with algorithms that use nothing but gradients.",
+            "In other coordinates the proximal map is a different one, which is not known.",
             "",
         )
     dtype = np.dtype(np.float64)
@@ -99,10 +100,10 @@ def _mean_hessian(problem: AbstractProblem, split: Split, steps: int) -> np.ndar
     fine = np.isfinite(traces) & (sizes > 0)
     if not fine.any():
         raise AlgorithmError(
-            f"None of {len(found)} prior instances has a Hessian that is finite and not zero.",
+            f"None of the {len(found)} prior instances has a Hessian that is finite and nonzero.",
             f"Curvature is measured after {steps} steps of L-BFGS.",
-            "A metric is made of it.",
-            "Use fewer steps, or steps=0 for the curvature at the start; a loss without second derivatives has none.",
+            "The metric is computed from it.",
+            "Use fewer steps, or steps=0 for the curvature at the start; a loss needs second derivatives to have any.",
         )
     mean = np.mean(found[fine] / sizes[fine, None, None], axis=0) * np.mean(sizes[fine])
     return np.asarray(0.5 * (mean + mean.T))
