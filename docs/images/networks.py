@@ -52,7 +52,7 @@ def picture(found, path):
     for name, ratios in found.items():
         middle = np.median(ratios, axis=1)
         axes.plot(steps, middle, color=LOOKS[name], linewidth=2.4 if name == "learned rule" else 1.7)
-        axes.text(STEPS + 0.15, middle[-1], f"{name} {middle[-1]:.2g}", color=LOOKS[name], va="center", fontsize=9)
+        axes.text(STEPS + 0.15, middle[-1], f"{name}: {middle[-1]:.2g}", color=LOOKS[name], va="center", fontsize=9)
     low, high = np.quantile(found["learned rule"], (0.1, 0.9), axis=1)
     axes.fill_between(steps, low, high, color=LOOKS["learned rule"], alpha=0.15, linewidth=0)
     axes.set(
@@ -62,6 +62,7 @@ def picture(found, path):
     axes.set_title(f"Median over {TASKS} unseen tasks; band: 10-90 % of the learned rule", fontsize=10, loc="left")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_bounds(0, STEPS)
     figure.savefig(path, dpi=220)
 
 
