@@ -83,7 +83,7 @@ def test_what_is_no_command_is_refused():
     with pytest.raises(EngineError):
         Command("true", parse=3)
     engine = BlackBox(Command("echo {tolerance}", parse=float), {"tol": Interval(0.1, 1.0)})
-    with pytest.raises(EngineError, match=r"has \{tolerance\}, and there is no such value"):
+    with pytest.raises(EngineError, match=r"has \{tolerance\}, but there is no such value"):
         engine.table({"tol": [0.5]}, Instances({"a": np.ones(2)}))
 
 

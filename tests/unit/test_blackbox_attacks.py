@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
@@ -125,6 +126,15 @@ def test_odd_results_are_refused_whoever_makes_the_calls(result, words, workers)
     with pytest.raises(EngineError) as told:
         engine.table({"h": [0.5]}, Instances({"x": np.arange(3.0)}))
     assert words in str(told.value)
+
+
+def test_an_error_ends_the_workers_although_its_traceback_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    engine = BlackBox(lambda hyper, instance: Result(loss=np.array("a")), SPACE, workers=2)
+    with pytest.raises(EngineError) as told:
+        engine.table({"h": [0.5]}, Instances({"x": np.arange(600.0)}))
+    assert told.tb is not None
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_loss_that_is_no_number_is_not_solved_whatever_the_solver_says():

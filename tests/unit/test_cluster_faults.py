@@ -134,7 +134,7 @@ def test_workers_that_are_killed_every_three_seconds_finish_the_table_of_a_solve
 def test_workers_that_are_killed_every_three_seconds_finish_the_table_of_jax():
     law, candidates = VaryingCurvature.draw(seed=0, n=50), {"step_size": np.geomspace(1e-5, 1e-3, 40)}
     engine = Traced(law.problem, HeavyBall(), 160)
-    candidates["momentum"], instances = np.full(40, 0.9), law.sample(15_000, seed=1)
+    candidates["momentum"], instances = np.full(40, 0.9), law.sample(60_000, seed=1)
     serial = engine.table(candidates, instances)
     with local(4) as client, meanwhile(lambda: kill(client), every=3.0) as killed:
         table = engine.table(candidates, instances, None, Cluster(client))
@@ -234,7 +234,7 @@ def test_a_scheduler_that_comes_back_at_its_address_finds_the_job_waiting(own):
 
 
 CLIENT = """
-import os, sys
+import os, signal, sys
 import numpy as np
 from distributed import Client
 from pathlib import Path
@@ -248,6 +248,7 @@ def kill(done, total):
         os.kill(os.getpid(), int(sys.argv[3]))
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background jobs ignore it
     with Client(sys.argv[1], set_as_default=False) as client:
         x = Instances({"x": np.random.default_rng(0).uniform(size=300)})
         engine = BlackBox(own_slow.slow, {"a": Interval(0.0, 1.0)})

@@ -54,6 +54,12 @@ def by_hand(instance):
     return lambda x: 0.5 * np.sum((diagonal * x - b) ** 2), lambda x: diagonal * (diagonal * x - b)
 
 
+def rounded(jac, seed):
+    """Gradients whose last bit may be another."""
+    rng = np.random.default_rng(seed)
+    return lambda x: jac(x) * (1 + np.finfo(float).eps * rng.integers(-1, 2, size=len(x)))
+
+
 @EACH
 def test_optax_reaches_the_losses_of_the_table(name):
     algorithm, hyper = ALL[name]
@@ -76,7 +82,10 @@ def test_scipy_reaches_the_losses_of_the_table_with_as_many_gradients(name):
     for column, instance in enumerate(INSTANCES):
         fun, jac = by_hand(instance)
         result = minimize(fun, np.zeros(exported.N), jac=jac, method=method)
-        np.testing.assert_allclose(result.fun, losses[column], rtol=1e-12, atol=1e-15 * start[column])
+        nudged = [minimize(fun, np.zeros(exported.N), jac=rounded(jac, seed), method=method) for seed in range(10)]
+        rounding = max(abs(other.fun - result.fun) for other in nudged)  # 1e-11 of the loss for ConjugateRule
+        atol = max(10 * rounding, 1e-15 * start[column])
+        np.testing.assert_allclose(result.fun, losses[column], rtol=1e-12, atol=atol)
         assert result.fun == fun(result.x)
         assert result.success
         assert result.nit == STEPS

@@ -320,8 +320,8 @@ def test_a_rule_that_was_fixed_beforehand_is_certified():
 
 @pytest.mark.slow
 def test_training_gains_digits():
-    family = deblurring(drawn_pictures(), size=16).sized(prior=60, train=100, test=10)
-    recipe = pacopt.priors.Train(updates=30, batch=4, rate=0.05, restarts=1, candidates=2, clip=0.6)
+    family = deblurring(drawn_pictures(), size=16).sized(prior=60, train=300, test=10)
+    recipe = pacopt.priors.Train(updates=60, batch=4, rate=0.05, restarts=1, candidates=2, clip=0.6)
     untrained = pacopt.Baseline(family.algorithm.initial(0), family.algorithm)
     learned = pacopt.learn(
         family.problem, family.algorithm, family.drawn(1), steps=25, prior=recipe, score=pacopt.Digits(12),

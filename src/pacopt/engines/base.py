@@ -134,7 +134,7 @@ class AbstractEngine(ABC):
         """Gradient training of the hyperparameters on some instances, with others held out."""
         raise EngineError(
             f"Runs of {type(self).__name__} cannot be differentiated.",
-            "Training follows the gradient of the final loss by the hyperparameters.",
+            "Training follows the gradient of the final loss with respect to the hyperparameters.",
             "",
             "Use pacopt.priors.Search or pacopt.priors.Study, which only run candidates; or write problem and "
             "algorithm in JAX.",

@@ -2,7 +2,8 @@
 
 import platform
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -93,7 +94,8 @@ class AbstractCellEngine(AbstractEngine):
     ) -> LossTable:
         """Every candidate on every instance, one call at a time."""
         work = self._work(candidates, instances)
-        found = collect(work, work.tiles() if store is None else store.tiles(work), progress)
+        with closing(work.tiles() if store is None else store.tiles(work)) as tiles:
+            found = collect(work, tiles, progress)
         return found.table(
             0,
             candidates=work.candidates,
@@ -156,7 +158,7 @@ class AbstractCellEngine(AbstractEngine):
         """This engine, ready to be pickled and used in a cluster process."""
         return self
 
-    def results(self, calls: Iterable[Call]) -> Iterator[Run]:
+    def results(self, calls: Iterable[Call]) -> Generator[Run, None, None]:
         """The runs of some calls, in order."""
         for call in calls:
             heed()
@@ -260,16 +262,16 @@ class CellWork:
         """The same work, with its engine ready to be sent."""
         return replace(self, engine=self.engine.sent())
 
-    def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
+    def tiles(self, firsts: Sequence[int] | None = None) -> Generator[Tile, None, None]:
         """The tiles, one after another; interrupts are noticed between calls."""
         layout, table_key = self.layout, self.table_key
         firsts = [*layout] if firsts is None else firsts
-        runs = self.engine.results(self.calls(firsts))
-        for first in firsts:
-            rows = [[next(runs) for _ in range(layout.rows)] for _ in range(layout.width(first))]
-            yield self._tile(table_key, rows, first)
-        for _ in runs:  # exhausted, so that workers are kept for the next table
-            pass
+        with closing(self.engine.results(self.calls(firsts))) as runs:
+            for first in firsts:
+                rows = [[next(runs) for _ in range(layout.rows)] for _ in range(layout.width(first))]
+                yield self._tile(table_key, rows, first)
+            for _ in runs:  # exhausted, so that workers are kept for the next table
+                pass
 
     def calls(self, firsts: Sequence[int]) -> Iterator[Call]:
         """The calls of some tiles: all candidates on an instance, then on the next one."""

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,7 @@ class Checkpoint:
                 "Change it back; or, if nobody has seen losses of training instances yet, use another directory.",
             )
 
-    def tiles(self, work: Work) -> Iterator[Tile]:
+    def tiles(self, work: Work) -> Generator[Tile, None, None]:
         """The tiles of a table: the stored ones, then the others, each stored as soon as it is finished."""
         folder = self.folder(work.table_key)
         stored: list[int] = []
@@ -69,9 +70,10 @@ class Checkpoint:
                 yield tile
         if len(stored) < len(work.layout):
             known = {*stored}
-            for tile in work.tiles([first for first in work.layout if first not in known]):
-                _write(folder / f"{tile.first}.npz", tile)
-                yield tile
+            with closing(work.tiles([first for first in work.layout if first not in known])) as tiles:
+                for tile in tiles:
+                    _write(folder / f"{tile.first}.npz", tile)
+                    yield tile
 
     def _compare(self, tile: Tile, work: Work) -> None:
         """Refuse stored tiles if one of them comes out differently when run again."""

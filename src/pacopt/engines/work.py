@@ -1,6 +1,6 @@
 """A table as work to be done tile by tile, anywhere: what a tile holds, and how tiles become a table."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -62,7 +62,7 @@ class Work(Protocol):
         """Whether a tile made again comes out the same."""
         ...
 
-    def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
+    def tiles(self, firsts: Sequence[int] | None = None) -> Generator[Tile, None, None]:
         """The finished tiles that start at these runs, in this order; all tiles by default."""
         ...
 
@@ -87,7 +87,7 @@ class Work(Protocol):
 class Tiles(Protocol):
     """Where tiles come from: a store that keeps them, a cluster that makes them."""
 
-    def tiles(self, work: Work) -> Iterator[Tile]:
+    def tiles(self, work: Work) -> Generator[Tile, None, None]:
         """All tiles of a table, in any order."""
         ...
 

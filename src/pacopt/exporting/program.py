@@ -183,7 +183,7 @@ def _inlined(
         if any(map(_asks, _parts(equation))):
             raise ExportError(
                 f"{type(algorithm).__name__} evaluates the loss within a {name}.",
-                "Other libraries hand over a gradient at a time.",
+                "Other libraries provide one gradient at a time.",
                 "How often it is asked for, and where, has to be known when a step begins.",
                 "Make it a step that asks once, and keep the state of the loop between steps.",
             )

@@ -116,7 +116,7 @@ def refuse_untrainable(domain: Domain) -> None:
         raise PriorError(
             f"The hyperparameter {odd[0]!r} is a {type(domain[odd[0]]).__name__}.",
             "Training is for real numbers: intervals and arrays.",
-            "There is no derivative by a choice or by a whole number.",
+            "A choice or a whole number has no derivative.",
             "Make it a field of the algorithm, and train one algorithm for each value; or use pacopt.priors.Search.",
         )
     if not any(isinstance(space, Array) for space in domain.values()):

@@ -172,7 +172,7 @@ class Effort(AbstractScore):
         if counted is not None and (not counted.is_integer() or (steps is not None and counted > steps)):
             raise DesignError(
                 f"The score counts up to {counted:g} {self.unit}, and runs have {steps}.",
-                "A cap is a whole number of steps that runs make.",
+                "A cap is a whole number of steps, no more than runs have.",
                 "",
                 f"Give more steps: steps={ceil(counted)}; or leave the cap out.",
             )

@@ -1,7 +1,8 @@
 """Any function as an engine: how a solver with given settings does on an instance."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from concurrent.futures import Executor
 from copy import copy
 from dataclasses import dataclass, replace
@@ -185,7 +186,7 @@ class BlackBox(AbstractCellEngine):
         fresh = {name: value if isinstance(value, PLAIN) else copy_of(value) for name, value in instance.items()}
         return self._kept(*self._called(hyper, fresh))
 
-    def results(self, calls: Iterable[Call]) -> Iterator[Run]:
+    def results(self, calls: Iterable[Call]) -> Generator[Run, None, None]:
         """The runs of some calls, in order: made here one at a time, or in parallel by workers."""
         here = self.workers == 1 and self.repeatable and not isinstance(self.function, Packed)
         if here and not (self.limit or self.memory or self.executor):
@@ -206,10 +207,11 @@ class BlackBox(AbstractCellEngine):
             memory=self.memory,
             executor=self.executor,
         )
-        for answer in found:
-            place = places.popleft()
-            result = Result() if answer.failure else self._timed(result_of(answer.value, place), answer.seconds)
-            yield checked_run(self._kept(result, answer.failure), place)
+        with closing(found):  # an error ends the workers at once, however long its traceback is kept
+            for answer in found:
+                place = places.popleft()
+                result = Result() if answer.failure else self._timed(result_of(answer.value, place), answer.seconds)
+                yield checked_run(self._kept(result, answer.failure), place)
 
     def _kept(self, result: Result, failure: str) -> Run:
         """What the table keeps of a call."""

@@ -4,7 +4,7 @@ import atexit
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from concurrent.futures import TimeoutError as LateError
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ def answers(
     limit: float | None = None,
     memory: float | None = None,
     executor: Executor | None = None,
-) -> Iterator[Answer]:
+) -> Generator[Answer, None, None]:
     """An answer for each call, in order; calls are consumed as needed, not all at once."""
     parcel = packed(function, "The function")
     if executor is not None:
@@ -156,5 +156,5 @@ def _unmade(error: Exception) -> EngineError:
         f"A call could not be made by the executor: {type(error).__name__}: {error}.",
         "What is sent to a worker and what comes back can be pickled, and modules can be imported there.",
         "",
-        "Return numbers in a pacopt.Result, and import what the function needs inside of it.",
+        "Return numbers in a pacopt.Result, and import what the function needs inside it.",
     )

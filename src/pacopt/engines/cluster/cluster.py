@@ -3,7 +3,7 @@
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from secrets import token_hex
@@ -50,7 +50,7 @@ class Cluster:
         if self.kept is not None:
             self.kept.begin(belongs)
 
-    def tiles(self, work: Work) -> Iterator[Tile]:
+    def tiles(self, work: Work) -> Generator[Tile, None, None]:
         """The tiles of a table, as they arrive."""
         if not work.repeatable:
             raise EngineError(
@@ -132,7 +132,7 @@ class Spread:
         """The work without a cluster."""
         return self.work.sent()
 
-    def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
+    def tiles(self, firsts: Sequence[int] | None = None) -> Generator[Tile, None, None]:
         """The tiles that start at these runs, as they arrive."""
         self.begin()
         instances = self.work.instances

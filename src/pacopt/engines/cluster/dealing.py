@@ -4,7 +4,7 @@ import sys
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from itertools import count
@@ -99,7 +99,7 @@ class Dealer:
         self.seconds, self.looked, self.seen, self.start = 0.0, 0.0, time.monotonic(), time.monotonic()
         self.numbers, self.name = count(), token_hex(4)
 
-    def tiles(self) -> Iterator[Tile]:
+    def tiles(self) -> Generator[Tile, None, None]:
         """The tiles, as they arrive. Ctrl-C keeps finished tiles and withdraws waiting ones."""
         try:
             while self.waiting or any(task.firsts for task in self.under.values()):

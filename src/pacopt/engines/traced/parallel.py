@@ -1,7 +1,7 @@
 """Threads that work through a list, with results in its order and only a few calls in flight."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
@@ -15,7 +15,9 @@ Result = TypeVar("Result")
 SLICE = 0.05
 
 
-def ordered_results(solve: Callable[[Key, int], Result], keys: Sequence[Key], *, workers: int) -> Iterator[Result]:
+def ordered_results(
+    solve: Callable[[Key, int], Result], keys: Sequence[Key], *, workers: int
+) -> Generator[Result, None, None]:
     """The results of solve(key, position) for all keys, in order.
 
     At most twice as many calls as there are workers are submitted ahead of the one being waited for: memory stays

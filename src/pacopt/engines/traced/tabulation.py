@@ -2,7 +2,7 @@
 
 import dataclasses
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -152,7 +152,7 @@ class Tabulation:
         """Refuse an instance without a usable start loss before anything long starts."""
         self._start_losses(np.arange(self.tiling.columns))
 
-    def tiles(self, firsts: Sequence[int] | None = None) -> Iterator[Tile]:
+    def tiles(self, firsts: Sequence[int] | None = None) -> Generator[Tile, None, None]:
         """The finished tiles that start at these instances, in order; only a few are in progress at a time.
 
         Their start losses come first, so that an instance without a usable one is named before anything long starts.
