@@ -2,8 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing
 from concurrent.futures import Executor
+from contextlib import closing
 from copy import copy
 from dataclasses import dataclass, replace
 from math import inf, isfinite
