@@ -9,6 +9,7 @@ class PacoptError(ValueError):
     """Invalid input. Its text is the four parts joined; each part is also an attribute."""
 
     def __init__(self, found: str, needed: str, why: str, remedy: str) -> None:
+        found = re.sub(r"(?<!\.)\.\.$", ".", found)  # it may end with a quoted sentence that has a period of its own
         # All four go to `args`, so that the error survives pickling on its way out of a worker process.
         super().__init__(found, needed, why, remedy)
         self.found, self.needed, self.why, self.remedy = found, needed, why, remedy

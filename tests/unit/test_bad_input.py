@@ -348,3 +348,10 @@ def test_an_algorithm_that_knows_the_solution_is_refused():
     with pytest.raises(AlgorithmError, match="Knowing reads the field 'solution'; in Solved only `minimum` does"):
         pacopt.tabulate(Solved(), Knowing("solution"), {"step_size": 0.3}, instances, steps=2)
     assert pacopt.tabulate(Solved(), Knowing("b"), {"step_size": 0.3}, instances, steps=2).shape == (1, 4)
+
+
+def test_a_quoted_sentence_keeps_one_period():
+    with pytest.raises(InstancesError) as told:
+        pacopt.Instances({"x": [[1.0], [1.0, 2.0]]})
+    assert told.value.found.endswith("inhomogeneous part.")
+    assert str(TableError("It ends with ...", "", "", "")) == "It ends with ..."
