@@ -13,8 +13,8 @@ import pacopt
 STEPS, FRESH = 50, 20_000
 TEXTBOOKS = {
     "the heavy-ball textbook": pacopt.Baseline(),
-    "the textbook of gradient descent": pacopt.Baseline(algorithm=pacopt.GradientDescent()),
-    "the textbook of Nesterov": pacopt.Baseline(algorithm=pacopt.Nesterov()),
+    "textbook gradient descent": pacopt.Baseline(algorithm=pacopt.GradientDescent()),
+    "textbook Nesterov": pacopt.Baseline(algorithm=pacopt.Nesterov()),
 }
 
 

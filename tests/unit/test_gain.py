@@ -255,11 +255,11 @@ def test_another_baseline_under_the_same_name_is_another_design(learned):
 def test_by_default_the_gain_is_over_the_textbook_where_there_is_one():
     parts = pacopt.split(LAW.sample(500, seed=1), prior=80, train=360, test=60, seed=2)
     usual = pacopt.learn(LAW.problem, HeavyBall(), parts, steps=20, prior=QUICK)
-    names = ("the textbook", "the textbook of GradientDescent", "the textbook of Nesterov")
+    names = ("textbook Nesterov", "textbook GradientDescent", "the textbook")
     assert usual.certificate.design["gain"].over == names
     assert set(usual.table.baselines) == set(names)
-    assert [row.name for row in usual.comparison.rows] == ["learned", "standard", "prior median", *names[1:]]
-    other = usual.comparison[names[2]]
+    assert [row.name for row in usual.comparison.rows] == ["learned", "standard", "prior median", *sorted(names[:2])]
+    other = usual.comparison[names[0]]
     alone = pacopt.tabulate(
         LAW.problem,
         Nesterov(),

@@ -64,7 +64,7 @@ def test_the_first_screen_says_each_number_as_the_statement_does(case):
     words, subject = first_screen(reports.page(case)), subject_of(certificate)
     squeezed = words.replace(" .", ".").replace("  ", " ")
     for each in certificate.design.claims:
-        first = led(each, certificate.deployed.values)
+        first = led(each, certificate)
         claim, value = first.claim, first.value
         if useless(claim, value, certificate.design):
             bounded = noun(claim, certificate.design).replace("\u00a0", " ")

@@ -99,7 +99,7 @@ class AbstractStandardHyper(eqx.Module):
 
     @property
     def rivals(self) -> tuple["AbstractAlgorithm", ...]:
-        """Alternative algorithms, with their own textbook hyperparameters."""
+        """Alternative algorithms, with their own textbook hyperparameters; gains are over these first."""
         return ()
 
 

@@ -39,8 +39,8 @@ class HeavyBall(AbstractAlgorithm, AbstractStandardHyper):
 
     @property
     def rivals(self) -> tuple[AbstractAlgorithm, ...]:
-        """Gradient descent and Nesterov's method."""
-        return GradientDescent(), Nesterov()
+        """Nesterov's method and gradient descent."""
+        return Nesterov(), GradientDescent()
 
     def standard(self, mu: float, L: float) -> dict[str, float]:
         """The best constant pair for quadratics (Polyak 1964)."""

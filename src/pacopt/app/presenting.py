@@ -162,7 +162,8 @@ def _compared(comparison: "Comparison") -> Table:
     )
     view.add_column("", overflow="fold")
     for heading in ("mean", "95 % interval", "success", comparison.failing, "worst"):
-        view.add_column(heading, justify="right", no_wrap=True)
+        # At the end of a long name: "textbook" alone on a line with numbers would be another row.
+        view.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
     for row in comparison.rows:
         numbers = (
             f"{row.mean:.4g}",

@@ -1,6 +1,5 @@
-"""A claim over several baselines is said over the strongest of them first: the one over which least is certified."""
+"""A claim over several baselines is said over the strongest of them first: the one with the least certified gain."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pacopt.certificate import Certificate
@@ -32,11 +31,12 @@ class Led(NamedTuple):
         return lacking, f"{name}: {'; '.join(told)}." if told else ""
 
 
-def led(claim: AbstractClaim, values: Mapping[str, Any]) -> Led:
-    """What is said of this claim first, of a candidate with these numbers."""
+def led(claim: AbstractClaim, certificate: Certificate) -> Led:
+    """What is said of this claim first, of the deployed candidate."""
+    values = certificate.deployed.values
     if not isinstance(claim, Over) or len(claim.over) == 1:
         return Led(claim, values[claim.name])
-    shown = [each for each in strongest_first(claim, values) if each[1]]
+    shown = [each for each in strongest_first(claim, certificate) if each[1]]
     lacking = [_first(each) for each, value in one_by_one([claim], values) if not value]
     missing = over_alone(claim, listed(lacking)) if lacking else None
     if missing is not None and not shown:
@@ -45,9 +45,20 @@ def led(claim: AbstractClaim, values: Mapping[str, Any]) -> Led:
     return Led(first, value, tuple(others), missing)
 
 
-def strongest_first(claim: AbstractClaim, values: Mapping[str, Any]) -> list[tuple[AbstractClaim, Any]]:
-    """A claim over each of its baselines: first the least that is certified, last those over which nothing is."""
-    return sorted(one_by_one([claim], values), key=lambda each: (not each[1], each[1] or 0.0))
+def strongest_first(claim: AbstractClaim, certificate: Certificate) -> list[tuple[AbstractClaim, Any]]:
+    """A claim over each of its baselines, from the strongest to the weakest; last those over which it states nothing.
+
+    The first claim over baselines, a gain, says how strong they are, so that a win leads with the same one.
+    """
+    values = certificate.deployed.values
+    measure = next((each for each in certificate.design.spoken if isinstance(each, Over)), claim)
+    gains = {_first(each): value for each, value in one_by_one([measure], values) if value}
+
+    def rank(each: tuple[AbstractClaim, Any]) -> tuple[bool, float, float]:
+        over, value = each
+        return not value, gains.get(_first(over), 0.0), value or 0.0
+
+    return sorted(one_by_one([claim], values), key=rank)
 
 
 def certified_over(certificate: Certificate, baseline: str) -> tuple[AbstractClaim, Any] | None:

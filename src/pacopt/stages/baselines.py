@@ -112,7 +112,7 @@ class Opponent(NamedTuple):
 def opponents(
     given: Any, engine: AbstractEngine, parts: Split, standard: Standard, curvature: tuple[float, float] | None
 ) -> tuple[Opponent, ...]:
-    """The baselines asked for, by name, in their order; by default the textbook, if there is one."""
+    """The baselines asked for, by name, in their order; by default its rivals and the textbook, if there is one."""
     if given is None:
         return ()
     if isinstance(given, str) and given == TEXTBOOK:
@@ -120,7 +120,7 @@ def opponents(
             return ()
         beside = {f"{i}": Baseline(algorithm=other) for i, other in enumerate(engine.rivals)}
         others = [_opponent("", each, engine, parts, standard.curvature) for each in beside.values()]
-        return Opponent(engine.usual, engine, standard.hyper), *others
+        return *others, Opponent(engine.usual, engine, standard.hyper)
     several = isinstance(given, Mapping) and any(
         isinstance(each, Baseline | Mapping) or _learned(each) for each in given.values()
     )
@@ -174,12 +174,15 @@ def _opponent(
             'Use {"step_size": 0.1}.',
         )
     runs.check({key: np.asarray([value]) for key, value in hyper.items()}, parts.train)
-    kind = "" if baseline.algorithm is None else f" of {type(baseline.algorithm).__name__}"
-    if alone and kind:
-        return Opponent(name or type(baseline.algorithm).__name__, runs, hyper)
+    kind = None if baseline.algorithm is None else type(baseline.algorithm).__name__
     foreign = baseline.engine is not None
-    called = "the textbook" if textbook and not foreign else "the baseline"
-    return Opponent(name or f"{called}{kind}", runs, hyper, foreign)
+    if alone and kind:
+        called = kind
+    elif textbook and not foreign:
+        called = f"textbook {kind}" if kind else "the textbook"
+    else:
+        called = f"the {kind} baseline" if kind else "the baseline"
+    return Opponent(name or called, runs, hyper, foreign)
 
 
 def _learned(value: Any) -> bool:

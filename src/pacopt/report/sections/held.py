@@ -25,9 +25,9 @@ def held_figure(source: Reported) -> Figure | None:
     found = measured_beside(source.certificate.deployed.values, design, tested)
     if not found:
         return None
-    values, rows = source.certificate.deployed.values, []
+    rows = []
     for claim in ordered(source.certificate):
-        for each, value in strongest_first(claim, values):
+        for each, value in strongest_first(claim, source.certificate):
             if value is None:
                 rows.append(_unstated(each, design, tested))
             else:

@@ -90,7 +90,7 @@ def ordered(c: Certificate) -> tuple[AbstractClaim, ...]:
     def rank(claim: AbstractClaim) -> int:
         leading, budget = claim.leading and is_ours(claim), budgets is not None and claim is budgets.claim
         if leading or budget:
-            return (0 if leading else 1) if led(claim, c.deployed.values).value else 3
+            return (0 if leading else 1) if led(claim, c).value else 3
         return 2
 
     return tuple(sorted(c.design.spoken, key=rank))
@@ -153,7 +153,7 @@ def _sentence(c: Certificate, subject: Subject) -> Markup:
 
 def _sentences(c: Certificate, claim: AbstractClaim, subject: Subject) -> list[Markup]:
     """What holds against the strongest baseline, and against which of them nothing could be shown."""
-    first = led(claim, c.deployed.values)
+    first = led(claim, c)
     found = [_stressed(c, first.claim, first.value, subject)]
     if first.missing is not None:
         found.append(Markup("{}").format(first.missing.sentence(None, subject)))
@@ -177,7 +177,7 @@ def _strong(text: str) -> Markup:
 
 
 def _number(c: Certificate, claim: AbstractClaim, subject: Subject) -> Number:
-    first = led(claim, c.deployed.values)
+    first = led(claim, c)
     claim, value = first.claim, first.value
     label, shown, caption = claim.highlight(value, subject, c.design)
     if useless(claim, value, c.design):
