@@ -53,7 +53,7 @@ def test_a_solver_is_learned_certified_saved_verified_and_deployed(learned, tmp_
     assert learned.hyper["variant"] == "plain"
     assert learned.hyper["damping"] < 0.5
     text = str(certificate)
-    assert "Run until it is solved, and for at most" in text
+    assert "Run until solved, and for at most" in text
     assert "iterations, it uses on average at most" in text
     assert (
         "times smaller than that of the defaults, where a run that takes more than 150 iterations counts as 150."

@@ -142,7 +142,7 @@ def test_iterations_of_a_solver_of_ones_own_are_an_effort():
     table = LossTable(times)
     score = Effort("solved", 200, unit="iterations")
     certificate = certify(table, Design.uniform(table, score=score, claims=[*pacopt.claims.standard_claims()]))
-    assert "Run until it is solved, and for at most 200 iterations, it uses on average at most" in str(certificate)
+    assert "Run until solved, and for at most 200 iterations, it uses on average at most" in str(certificate)
     assert "It is solved within 200 iterations with probability at least" in str(certificate)
     assert audit(certificate.to_dict(), table).passed
     # Once more by hand: the root of the mixture, with fractions for the scores.

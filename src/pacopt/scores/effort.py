@@ -86,7 +86,7 @@ class Effort(AbstractScore):
     def noun(self) -> str:
         """What is counted."""
         if isinstance(self.target, str):
-            return f"number of {self.unit} until it is {self.target}"
+            return f"number of {self.unit} until {self.target}"
         return f"number of {self.unit} to {self.target!r} of the start{self.aside}"
 
     @property
@@ -139,7 +139,7 @@ class Effort(AbstractScore):
         """It uses so many steps."""
         counted = "" if self.penalty == 1 else f", where a run that does not get there counts as {self.scale:g}"
         return (
-            f"Run until it {self._meets}, and for at most {self._cap:g} {self.unit}, it uses on average at most "
+            f"Run until {self._until}, and for at most {self._cap:g} {self.unit}, it uses on average at most "
             f"{up(value)} {self.unit}{counted}."
         )
 
@@ -149,7 +149,7 @@ class Effort(AbstractScore):
 
     def running(self, steps: int) -> str:
         """Until the target is met."""
-        return f"run from the start until it {self._meets}, for at most {steps} steps"
+        return f"run from the start until {self._until}, for at most {steps} steps"
 
     def runs(self, engine: "AbstractEngine") -> "AbstractEngine":
         """The engine, stopping at the target, and at the cap where there is one."""
@@ -229,3 +229,7 @@ class Effort(AbstractScore):
     def _meets(self) -> str:
         word = isinstance(self.target, str)
         return f"is {self.target}" if word else f"reaches {self.target!r} times its start{self.aside}"
+
+    @property
+    def _until(self) -> str:
+        return self.target if isinstance(self.target, str) else f"it {self._meets}"
