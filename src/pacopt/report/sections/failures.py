@@ -8,6 +8,7 @@ import numpy as np
 
 from pacopt.loss_table import LossTable
 from pacopt.report.candidates import Candidates
+from pacopt.report.endings import ending_of
 from pacopt.report.figures import INK, LEARNED, STANDARD, SURFACE, Axis, Chart, Figure, Key, Numbers, drawing, drawn
 from pacopt.report.figures import specification as specified
 from pacopt.report.source import Reported
@@ -82,7 +83,10 @@ def _numbers(source: Reported, kinds: np.ndarray, counts: np.ndarray, runs: np.n
             for kind, count in sorted(origin.failures.items(), key=lambda each: -each[1])
         ]
         if (rest := int(counts.sum()) - sum(origin.failures.values())) > 0:
-            rows.append(_without_error(subject_of(source.certificate).event, rest))
+            c = source.certificate
+            fails = ending_of(c.design.score, relative=source.table.start is not None).fails
+            said = f"a run succeeds if it {subject_of(c).event}"
+            rows.append(("no success", str(rest), said) if fails == "failed" else (fails, str(rest), ""))
         return Numbers(("kind of failure", "runs", "what the first of them said"), tuple(rows))
     worst = [i for i in np.argsort(-counts / np.maximum(runs, 1), kind="stable")[:5].tolist() if counts[i]]
     sizes = [(kind.name, int(np.sum(kinds == k))) for k, kind in enumerate(KINDS)]
@@ -92,13 +96,6 @@ def _numbers(source: Reported, kinds: np.ndarray, counts: np.ndarray, runs: np.n
         for place, i in enumerate(worst)
     ]
     return Numbers(("", "candidates", "failed runs"), tuple(rows))
-
-
-def _without_error(event: str, count: int) -> tuple[str, str, str]:
-    """The row of runs that came to an end, and did not succeed."""
-    if event.startswith("is "):
-        return f"not {event.removeprefix('is ')}", str(count), ""
-    return "no success", str(count), f"a run succeeds if it {event}"
 
 
 def _points(

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim, Gain
 from pacopt.claims.standard import REQUIRED
@@ -70,7 +72,7 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, str]:
         f"95{PERCENT} interval": between(row.interval),
         **({} if part is None else {REQUIRED: _chance(row)}),
         comparison.failing: str(row.failures),
-        "worst": estimate(row.worst, 3),
+        "worst": estimate(row.worst, 3) if np.isfinite(row.worst) else "failed",
     }
 
 

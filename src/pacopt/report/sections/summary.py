@@ -205,6 +205,8 @@ def _number(c: Certificate, claim: AbstractClaim, subject: Subject) -> Number:
     sign, _, rest = shown.partition(" ")
     number, _, unit = rest.partition(" ")
     signed = sign in ("≤", "≥") and bool(unit)
+    if not signed and c.design.score.unit not in label and claim.in_scores(c.design):
+        unit, signed = c.design.score.unit, True
     missing, others = first.beside(subject, c)
     return Number(label, f"{sign} {number}" if signed else shown, unit if signed else "", caption, missing, others)
 
