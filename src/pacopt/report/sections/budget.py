@@ -14,7 +14,7 @@ TITLE = "Budget"
 #: The map has at most so many columns; a row is so high.
 COLUMNS, HEIGHT = 120, 46
 #: The parts at which contour lines are drawn, and their dashes.
-CONTOURS = ((0.5, "a half", [2, 3], "dotted"), (0.9, "90 %", [8, 4], "dashed"), (0.99, "99 %", [1, 0], "solid"))
+CONTOURS = ((0.5, "half", [2, 3], "dotted"), (0.9, "90 %", [8, 4], "dashed"), (0.99, "99 %", [1, 0], "solid"))
 
 #: On which side of the beginning of its line each of these names stands, and how far: they never meet.
 SIDES: tuple[tuple[Any, int], ...] = (("right", 6), ("center", 0), ("left", -6))
@@ -35,7 +35,8 @@ def budget_figure(source: Reported) -> Figure | None:
         "it holds at once."
     )
     if contours:
-        caption += f" Lines: where that part is {_listed([name for _, name, *_ in contours])}."
+        names = [name.replace("half", "a half") for _, name, *_ in contours]
+        caption += f" Lines: where that part is {_listed(names)}."
     caption += " The table has it in per cent" + (
         ", and in brackets that of the test instances." if source.test is not None else "."
     )

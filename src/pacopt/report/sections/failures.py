@@ -1,12 +1,12 @@
 """Where runs fail among the candidates, and how: by hyperparameters, and by what they said."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
 
-from pacopt.loss_table import LossTable
 from pacopt.report.candidates import Candidates
 from pacopt.report.endings import ending_of
 from pacopt.report.figures import INK, LEARNED, STANDARD, SURFACE, Axis, Chart, Figure, Key, Numbers, drawing, drawn
@@ -44,7 +44,7 @@ def failures_figure(source: Reported, candidates: Candidates) -> Figure | None:
     """Candidates by their hyperparameters, marked by how often they failed in training; None if nothing ever did."""
     table, c, origin = source.table, source.certificate, source.origin
     # Every run counts here, also where one of several speaks for its instance.
-    failed = ~LossTable(table.losses, table.start, success=table.success).succeeded(c.design.target_ratio)
+    failed = ~replace(table, columns=None).succeeded(c.design.target_ratio)
     run = np.ones_like(failed) if table.missing is None else ~table.missing
     runs, counts = run.sum(axis=1), (failed & run).sum(axis=1)
     if not counts.any() and not origin.failures:

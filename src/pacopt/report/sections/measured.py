@@ -129,9 +129,9 @@ def _gain(certificate: Certificate, baseline: str) -> str:
 
 def same_as_usual(source: Reported) -> bool:
     """Whether the hyperparameters that are deployed are those that one would use otherwise."""
-    deployed, usual = source.certificate.deployed, standard_row(source.comparison)
-    if usual is not None:
-        return same_hyper(deployed.hyper, usual.hyper)
+    deployed, comparison, usual = source.certificate.deployed, source.comparison, standard_row(source.comparison)
+    if comparison is not None and usual is not None:
+        return same_hyper(deployed.hyper, usual.hyper) and _agree(comparison, usual.name)
     return source.origin.textbook == deployed.index
 
 
