@@ -151,9 +151,7 @@ def drawing(rows: Sequence[dict[str, Any]]) -> alt.Chart:
 
 def ticks(title: str, *, grid: bool = True) -> alt.Axis:
     """A linear axis with few ticks."""
-    return alt.Axis(
-        title=title, labelExpr=LINEAR, tickCount=TICKS, grid=grid, labelOverlap="greedy", labelSeparation=6
-    )
+    return alt.Axis(title=title, labelExpr=LINEAR, tickCount=TICKS, grid=grid, labelOverlap="greedy", labelSeparation=6)
 
 
 def specification(name: str, layers: Sequence[alt.Chart], *, height: int) -> dict[str, Any]:
