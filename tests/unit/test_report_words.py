@@ -111,6 +111,11 @@ def test_whole_numbers_have_whole_bins():
     assert len(bars) == 35, "one for each number"
     assert {row["to"] - row["from"] for row in bars} == {1.0}
     assert {row["range"] for row in bars} == {str(number) for number in range(5, 40)}
+    table = LossTable(rng.integers(1, 250, (2, 400)).astype(float))
+    text = report_html(pacopt.certify(table, pacopt.Design.uniform(table, score=EFFORT)))
+    bars = [row for row in drawn(text, "histogram") if "count" in row]
+    assert {row["from"] % 1 for row in bars} == {row["to"] % 1 for row in bars} == {0.5}, "in decades too"
+    assert sum(row["count"] for row in bars) == 400
 
 
 def test_a_number_of_iterations_has_its_unit_and_an_unsolved_run_is_no_infinity():

@@ -207,7 +207,8 @@ def _edges(scores: Scores, axis: Axis) -> np.ndarray:
     if not len(ended) or np.abs(ended - ended.round()).max() > ROUNDING or ended.max() < FEWEST:
         return equal
     if axis.log:
-        return np.unique(np.floor(equal)) + np.where(np.unique(np.floor(equal)) == np.floor(axis.low), -0.5, 0.5)
+        last = np.unique(np.maximum(np.floor(equal), 1.0))  # the last number of each bin
+        return np.concatenate([last[:1] - 0.5, last + 0.5])
     width = max(1, int(np.ceil(axis.high / WHOLE)))
     first = -0.5 if (ended < 0.5).any() else 0.5
     edges: np.ndarray = np.arange(first, axis.high + width + 0.5, width)
