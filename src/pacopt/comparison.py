@@ -203,7 +203,7 @@ class Comparison:
                 (self.columns[name], 16, [f"{row.values[name]:.4g}" if name in row.values else "" for row in rows])
                 for name in extra
             ),
-            ("success", 10, [f"{row.success:.1%}" for row in rows]),
+            ("success", 10, [f"{100 * row.success:.4g} %" for row in rows]),
             ("95 % interval", 20, [percentages(row.success_interval) for row in rows]),
             (self.failing, 13, [f"{row.failures}" for row in rows]),
             ("worst", 12, [f"{row.worst:.3g}" for row in rows]),

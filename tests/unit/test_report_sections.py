@@ -81,7 +81,7 @@ def test_a_claim_that_fails_on_the_test_split_is_said_to_fail():
     )
     text = report_html(source)
     assert [row[4] for row in rows_of(text, "held")[1:]] == ["no", "yes", "no"]
-    assert "1 of 3 claims hold on the 500 test instances" in section(text, "held")
+    assert "2 of 3 claims do not hold on the 500 test instances" in section(text, "held")
 
 
 def test_what_was_not_shown_is_listed_as_that():

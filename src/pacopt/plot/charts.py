@@ -28,6 +28,12 @@ NO_TEST = (
     "Pass what learn returned with a test split; plot.losses needs none.",
 )
 
+NO_BASELINE = (
+    "There is no baseline: neither the textbook nor the defaults are known, and no other one was given.",
+    "Each mark is a test instance, learned against a baseline.",
+    "Learn with baseline=..., or with defaults of your solver; plot.profile needs none.",
+)
+
 
 def convergence(learned: Source) -> AltairChart:
     """The loss over the steps on the test split, learned against textbook and baselines, and the certified mean.
@@ -78,18 +84,16 @@ def profile(learned: Source) -> AltairChart:
 
     Lines are measured. The shaded region is where the true line of the learned hyperparameters lies, as certified.
     """
-    figure = profile_figure(reported(learned))
-    if figure is not None:  # charts stand below each other here
-        figure = replace(figure, caption=figure.caption.replace("on the right", "below"))
-    return _drawn(figure, *NO_TEST)
+    return _drawn(profile_figure(reported(learned)), *NO_TEST)
 
 
 def scatter(learned: Source) -> AltairChart:
     """Learned against each baseline, with a mark for each test instance: measured, not certified."""
-    figure = rivals_figure(reported(learned))
+    source = reported(learned)
+    figure = rivals_figure(source)
     if figure is not None:
         figure = replace(figure, caption=f"{figure.caption} Measured, not certified.")
-    return _drawn(figure, *NO_TEST)
+    return _drawn(figure, *(NO_TEST if source.test is None else NO_BASELINE))
 
 
 def candidates(learned: Source) -> AltairChart:

@@ -1,15 +1,13 @@
 """Charts of the report as charts of Altair: with colours, a legend and words of their own."""
 
-import re
 import textwrap
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import altair as alt
 
 from pacopt.plot.showing import pictured
+from pacopt.report.colours import sheets
 from pacopt.report.figures import Figure, Key
 
 #: What a notebook shows.
@@ -89,15 +87,8 @@ def finished(charts: Sequence[alt.LayerChart], heading: str, words: str) -> Alta
 
 def colours() -> dict[str, str]:
     """The colours of the report by their names, for a light page, or for a dark one if Altair's theme is dark."""
-    light, dark = _sheets()
+    light, dark = sheets()
     return light | dark if alt.theme.active in DARK else light
-
-
-@cache
-def _sheets() -> tuple[dict[str, str], dict[str, str]]:
-    sheet = files("pacopt.report").joinpath("style.css").read_text(encoding="utf-8")
-    light, dark, *_ = re.findall(r":root \{(.*?)\}", sheet, flags=re.DOTALL)
-    return dict(re.findall(r"--(\w+): (#\w+);", light)), dict(re.findall(r"--(\w+): (#\w+);", dark))
 
 
 def coloured(value: Any) -> Any:

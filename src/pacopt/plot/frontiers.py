@@ -67,6 +67,11 @@ def frontier(found: Frontier | Certified | Certificate) -> AltairChart:
     ]
     spec = alt.layer(*layers).properties(height=320).to_dict()
     words = f"All of them hold together with confidence {level_percent(found.confidence)}: pick one after looking."
-    heading = f"{len(points)} certified choices" if len(points) > 1 else "One certified choice"
+    heading = f"{len(points)} certified choices"
+    if len(points) == 1:
+        heading = "One certified choice: there is nothing to trade"
+        words = (
+            f"It is the best in both numbers, which hold together with confidence {level_percent(found.confidence)}."
+        )
     chart = with_legend(spec, [Key("circle", "learned", "certified choice")], f"{heading}. {words}")
     return finished([chart], heading, words)

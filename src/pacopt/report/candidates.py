@@ -18,6 +18,8 @@ from pacopt.tradeoff import candidate_bounds
 SPREAD, UNKNOWN_SPREAD = 8.0, 100.0
 #: Shown are all candidates between these percentiles, and all that are heavier than this.
 MIDDLE, HEAVY = (5, 95), 1e-4
+#: A few candidates that leave the others less than this part of an axis are not drawn.
+CROWDED = 0.4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +29,7 @@ class Candidates:
     `values` are those that an axis can show; an array has none. `textbook` is the number of the candidate with the
     textbook's hyperparameters, where one is known.
     `chosen` is what the deployed one is called. `bounds` are those of each claim whose code is at hand, by its name.
-    `level` is what was asked for and attained of the claim that is traded against the objective, or else the number of
-    the deployed candidate; None where the design has no such claim.
+    `level` is what was asked for and attained of the claim that is traded against the objective, if anything was.
     """
 
     design: Design
@@ -41,7 +42,6 @@ class Candidates:
     standard: dict[str, Any] | None
     usual: str
     level: float | None
-    level_text: str
     decades: Mapping[str, bool]
     textbook: int | None = None
 
@@ -50,12 +50,6 @@ class Candidates:
         """The candidates of a certificate; their bounds are recomputed, as a certificate stores one of them."""
         c, standard = source.certificate, standard_row(source.comparison)
         bounds = candidate_bounds(source.table, c.design, confidence=c.confidence)
-        level, text = c.required.get(REQUIRED) if c.attained else None, ""
-        if level is not None:
-            text = f"{level!r}"
-        elif REQUIRED in bounds:
-            level = float(bounds[REQUIRED][c.deployed.index])
-            text = c.design[REQUIRED].shown(level)
         return Candidates(
             design=c.design,
             values={name: values for name, values in source.table.candidates.items() if values.ndim == 1},
@@ -66,8 +60,7 @@ class Candidates:
             deployed=c.deployed.index,
             chosen=chosen(c),
             standard=None if standard is None else standard.hyper,
-            level=level,
-            level_text=text,
+            level=c.required.get(REQUIRED) if c.attained else None,
             decades=_decades(source),
             textbook=source.origin.textbook,
         )
@@ -146,9 +139,14 @@ class Candidates:
         return self._around(name, ends)
 
     def wide_axis(self, name: str, among: np.ndarray) -> Axis:
-        """An axis for one hyperparameter that holds all of these candidates, and the textbook's."""
+        """An axis for one hyperparameter that holds all of these candidates, and the textbook's.
+
+        If a few of them would leave the others less than a part of it, it holds the others.
+        """
         values = self.values[name].astype(float)[among]
-        return self._around(name, [*values, *([] if self.standard is None else [self.standard[name]])])
+        wide = self._around(name, [*values, *([] if self.standard is None else [self.standard[name]])])
+        narrow = self.axis(name)
+        return wide if np.ptp(wide.parts(np.array([narrow.low, narrow.high]))) > CROWDED else narrow
 
     def _around(self, name: str, ends: Sequence[float]) -> Axis:
         spread = SPREAD if self.decades.get(name) else np.inf if name in self.decades else UNKNOWN_SPREAD

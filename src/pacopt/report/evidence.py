@@ -5,15 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pacopt.errors import StorageError
+from pacopt.report.colours import sheets
 
 #: Formats, by the ending of a file.
 KINDS = (".svg", ".png", ".html")
-BLUE, RED = "#1f5fa8", "#b3261e"
+FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
 
 
 def draw_evidence(path: str | os.PathLike[str], points: Sequence[tuple[int, float]], threshold: float) -> Path:
     """Draw log10 of the evidence against the number of instances, with the threshold of an alarm."""
     import altair as alt
+
+    from pacopt.report.figures import Axis
 
     target = Path(path)
     if target.suffix not in KINDS:
@@ -21,23 +24,39 @@ def draw_evidence(path: str | os.PathLike[str], points: Sequence[tuple[int, floa
             f"The picture is to be {target.name}.", f"Its name ends in {', '.join(KINDS)}.", "", "Use watch.svg."
         )
     values = [{"instances": count, "evidence": 10 ** min(level, 300.0)} for count, level in points]
-    line = (
-        alt.Chart(alt.InlineData(values=values))
-        .mark_line(color=BLUE, strokeWidth=1.5)
-        .encode(
-            x=alt.X("instances:Q", title="instances in use"),
-            y=alt.Y("evidence:Q", title="evidence against the certificate", scale=alt.Scale(type="log")),
-        )
+    shades = sheets()[0]
+    last = max([count for count, _ in points], default=1)
+    height = Axis.around([1.0, threshold, *(row["evidence"] for row in values)], log=True)
+    x = alt.X(
+        "instances:Q",
+        scale=alt.Scale(domain=[0, max(last, 1)], nice=False),
+        axis=alt.Axis(title="instances in use", grid=False, format=",d", tickMinStep=1, tickCount=8),
     )
-    limit = alt.InlineData(values=[{"threshold": threshold, "text": f"alarm at {threshold:,.0f}"}])
-    rule = alt.Chart(limit).mark_rule(color=RED, strokeDash=[6, 3]).encode(y="threshold:Q")
-    words = alt.Chart(limit).mark_text(color=RED, align="left", baseline="bottom", dx=4, dy=-3, fontSize=12)
-    text = words.encode(y="threshold:Q", x=alt.value(0), text="text:N")
-    chart = alt.layer(line, rule, text).properties(width=640, height=300)
+    y = alt.Y("evidence:Q", scale=height.scale(), axis=height.ticks("evidence against the certificate"))
+    line = alt.Chart(alt.InlineData(values=values)).mark_line(color=shades["learned"], strokeWidth=2.4).encode(x=x, y=y)
+    limit = alt.Chart(alt.InlineData(values=[{"evidence": threshold, "text": f"alarm at {threshold:,.0f}"}]))
+    rule = limit.mark_rule(color=shades["bad"], strokeWidth=2, strokeDash=[8, 4]).encode(y=y)
+    words = limit.mark_text(color=shades["bad"], align="left", baseline="bottom", dx=4, dy=-3, fontSize=12)
+    chart = alt.layer(line, rule, words.encode(y=y, x=alt.value(0), text="text:N")).properties(width=640, height=300)
+    dressed = chart.configure(
+        background=shades["surface"],
+        font=FONT,
+        padding=12,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            labelFontSize=12,
+            labelColor=shades["muted"],
+            titleFontSize=12,
+            titleFontWeight=500,
+            titleColor=shades["ink"],
+            titlePadding=8,
+            gridColor=shades["line"],
+            domainColor=shades["axis"],
+            tickColor=shades["axis"],
+        ),
+    )
     try:
-        chart.configure_axis(labelFontSize=12, titleFontSize=12, grid=False).save(
-            target, **({"inline": True} if target.suffix == ".html" else {"scale_factor": 2.0})
-        )
+        dressed.save(target, **({"inline": True} if target.suffix == ".html" else {"scale_factor": 2.0}))
     except OSError as error:
         raise StorageError(
             f"{target} could not be written: {error}.", "A place is needed.", "", "Name another."

@@ -17,6 +17,11 @@ TINY = 1e-300
 SAME = 1e-5
 #: Numbers that are easily read are written out.
 LABEL = "datum.value >= 0.001 && datum.value < 100000 ? format(datum.value, '.6~g') : format(datum.value, '~e')"
+#: The same on a linear axis, which may hold zero and negative numbers.
+LINEAR = (
+    "datum.value == 0 || abs(datum.value) >= 0.0001 && abs(datum.value) < 1000000"
+    " ? format(datum.value, '.6~g') : format(datum.value, '.6~e')"
+)
 #: About so many ticks on an axis; over less than so many decades there are some between the decades.
 TICKS, FEW_DECADES = 6, 2.5
 
@@ -146,7 +151,7 @@ def drawing(rows: Sequence[dict[str, Any]]) -> alt.Chart:
 
 def ticks(title: str, *, grid: bool = True) -> alt.Axis:
     """A linear axis with few ticks."""
-    return alt.Axis(title=title, format=".6~g", tickCount=TICKS, grid=grid, labelOverlap="greedy", labelSeparation=6)
+    return alt.Axis(title=title, labelExpr=LINEAR, tickCount=TICKS, grid=grid, labelOverlap="greedy", labelSeparation=6)
 
 
 def specification(name: str, layers: Sequence[alt.Chart], *, height: int) -> dict[str, Any]:

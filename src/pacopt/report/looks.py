@@ -15,7 +15,7 @@ class Look(NamedTuple):
     tone: str
 
 
-#: The median candidate of the prior: in a cloud around a trained one it hides behind what was learned.
+#: The candidate that half of the others beat: in a cloud around a trained one it hides behind what was learned.
 MEDIAN = "prior median"
 LOOKS = {
     "learned": Look(LEARNED, (1, 0), "solid", "learned"),
@@ -44,5 +44,4 @@ def in_words(name: str, usual: str = "textbook") -> str:
 
 def called(name: str, usual: str = "textbook") -> str:
     """What one of them is called; `usual` is what one would use otherwise."""
-    known = {"standard": usual, MEDIAN: "median candidate of the prior"}
-    return known.get(name, name.removeprefix("the "))
+    return usual if name == "standard" else name.removeprefix("the ")

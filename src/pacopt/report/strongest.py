@@ -62,9 +62,11 @@ def strongest_first(claim: AbstractClaim, certificate: Certificate) -> list[tupl
 
 
 def certified_over(certificate: Certificate, baseline: str) -> tuple[AbstractClaim, Any] | None:
-    """The first claim that states a number over this baseline, with that number."""
+    """The first claim that states a number worth saying over this baseline, with that number."""
     for claim, value in one_by_one(certificate.design.claims, certificate.deployed.values):
-        if isinstance(claim, Over) and claim.over[0] == baseline and value:
+        if not isinstance(claim, Over) or claim.over[0] != baseline or not value:
+            continue
+        if claim.shown(value) != claim.missing:
             return claim, value
     return None
 

@@ -13,7 +13,7 @@ from pacopt.comparison import Comparison, Row
 from pacopt.design import Design
 from pacopt.scores import Ratio
 from pacopt.support.rounding import PERCENT, legible, percentage
-from pacopt.support.values import named, short
+from pacopt.support.values import exact, named, short
 
 #: A bound on what is at most `scale` by itself, or nearly, says nothing if it is so many times larger.
 FAR = 10.0
@@ -27,7 +27,16 @@ def estimate(value: float, digits: int = 4) -> str:
     >>> [estimate(value) for value in (0.123456, 4.0021e-7, 3e17)]
     ['0.1235', '4.002e-7', '3e+17']
     """
-    return "∞" if np.isinf(value) else re.sub(r"e([+-])0+", r"e\1", f"{value:.{digits}g}")
+    return "∞" if np.isinf(value) else plain(f"{value:.{digits}g}")
+
+
+def plain(text: str) -> str:
+    """A text with exponents as this page writes them.
+
+    >>> plain("shift = 1e-06")
+    'shift = 1e-6'
+    """
+    return re.sub(r"(?<=\d)e([+-])0+(?=\d)", r"e\1", text)
 
 
 def certified(claim: AbstractClaim, value: float | None, design: Design) -> str:
@@ -75,7 +84,7 @@ def chosen(certificate: Certificate) -> str:
 
 def share(part: float) -> str:
     """A measured part of one, as a percentage."""
-    return f"{100 * part:.3g}{PERCENT}"
+    return f"{estimate(100 * part, 3)}{PERCENT}"
 
 
 def level_percent(level: float) -> str:
@@ -90,6 +99,15 @@ def value_text(value: Any) -> str:
     ['0.1235', '0.99996', '12345', '20', 'True', 'dual simplex']
     """
     return legible(value) if isinstance(value, float) else short(value)
+
+
+def all_digits(value: Any) -> str:
+    """A hyperparameter for code: to the last digit.
+
+    >>> [all_digits(value) for value in (0.1 + 0.2, 1e-6, "dual simplex")]
+    ['0.30000000000000004', '1e-6', "'dual simplex'"]
+    """
+    return plain(exact(value)) if isinstance(value, float) else exact(value)
 
 
 def hyper_text(hyper: Mapping[str, Any]) -> str:
@@ -117,6 +135,17 @@ def kept(count: int, limit: int, always: np.ndarray) -> np.ndarray:
     others = np.setdiff1d(np.arange(count), always)
     spread = np.linspace(0, len(others) - 1, max(limit - len(always), 0)).round().astype(int)
     return np.union1d(always, others[np.unique(spread)])
+
+
+def undrawn(far: int, others: int = 0, more: str = "") -> str:
+    """Why so many marks are missing from a chart; empty if none is.
+
+    >>> undrawn(12, 400)
+    'not drawn: 12 far away, 400 others for lack of room'
+    """
+    told = [f"{far} far away{more}"] if far else []
+    told += [f"{others}{' others' if far else ''} for lack of room"] if others else []
+    return f"not drawn: {', '.join(told)}" if told else ""
 
 
 def rivals_of(comparison: Comparison) -> list[Row]:

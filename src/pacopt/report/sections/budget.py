@@ -16,6 +16,9 @@ COLUMNS, HEIGHT = 120, 46
 #: The parts at which contour lines are drawn, and their dashes.
 CONTOURS = ((0.5, "half", [2, 3], "dotted"), (0.9, "90 %", [8, 4], "dashed"), (0.99, "99 %", [1, 0], "solid"))
 
+#: On which side of the beginning of its line each of these names stands, and how far: they never meet.
+SIDES: tuple[tuple[Any, int], ...] = (("right", 6), ("center", 0), ("left", -6))
+
 
 def budget_figure(source: Reported) -> Figure | None:
     """What is certified for all steps and targets at once; None if no budget is claimed."""
@@ -23,24 +26,34 @@ def budget_figure(source: Reported) -> Figure | None:
     if budgets is None:
         return None
     heading = budgets.heading or source.certificate.sentences[budgets.claim.name].removesuffix(".")
+    stairs = budgets.stairs
+    contours = [
+        each for each in CONTOURS if any(stairs.steps(each[0], target) is not None for target in stairs.targets)
+    ]
     caption = (
         f"Colour: the part of new instances that is certified to reach a target within so many {budgets.unit}; all of "
-        "it holds at once. Lines: where that part is a half, 90 % and 99 %, as far as it is. Numbers: per cent"
-        + (", in brackets those of the test split." if source.test is not None else ".")
+        "it holds at once."
+    )
+    if contours:
+        names = [name.replace("half", "a half") for _, name, *_ in contours]
+        caption += f" Lines: where that part is {_listed(names)}."
+    caption += " The table has it in per cent" + (
+        ", and in brackets that of the test instances." if source.test is not None else "."
     )
     numbers = Numbers(budgets.header, tuple(budgets.rows))
     if budgets.last <= 0:
         return Figure("budget", TITLE, heading, f"No run met a target after its start. {caption}", (), numbers)
     legend = (
         Key("box", "learned", "certified part: the stronger the colour, the larger"),
-        *(
-            Key(mark, "ink", f"{name} of the instances")
-            for level, name, _, mark in CONTOURS
-            if any(budgets.stairs.steps(level, target) is not None for target in budgets.stairs.targets)
-        ),
+        *(Key(mark, "ink", f"{name} of the instances") for _, name, _, mark in contours),
     )
     alt_text = f"A map over {budgets.unit} and targets. {heading}."
     return Figure("budget", TITLE, heading, caption, (Chart("budget", _spec(budgets), alt_text, legend),), numbers)
+
+
+def _listed(names: list[str]) -> str:
+    """Names with an "and" before the last."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _spec(budgets: Budgets) -> dict[str, Any]:
@@ -74,7 +87,7 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
     cells = drawing(rows).mark_rect(color=LEARNED, clip=True)
     strength = alt.Opacity("part:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 1]), legend=None)
     layers = [cells.encode(x=x, x2="to:Q", y=y, opacity=strength, tooltip=tips)]
-    for (level, name, dash, _), (right, up) in zip(CONTOURS, ((0, -13), (24, 0), (0, -13)), strict=True):
+    for (level, name, dash, _), (side, right) in zip(CONTOURS, SIDES, strict=True):
         places = [(stairs.steps(level, target), name) for target, name in zip(stairs.targets, names, strict=True)]
         known = [
             {"from": float(step), "target": name, "place": place}
@@ -89,9 +102,8 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
                 lines.mark_circle(color=INK, size=55, opacity=1, stroke=SURFACE, strokeWidth=1.5).encode(x=x, y=y)
             )
             ends = drawing(known[:1])
-            for colour, width in ((SURFACE, 4), (INK, 0)):  # a halo, and the name of the line at its beginning
-                words = ends.mark_text(
-                    text=name, dx=right, dy=up, fontSize=12, color=colour, stroke=colour, strokeWidth=width
-                )
+            for colour, width in ((SURFACE, 4), (INK, 0)):  # a halo, and the name of the line above its beginning
+                look: dict[str, Any] = {"color": colour, "stroke": colour, "strokeWidth": width, "align": side}
+                words = ends.mark_text(text=name, dx=right, dy=-13, fontSize=12, **look)
                 layers.append(words.encode(x=x, y=y))
     return specification("budget", layers, height=HEIGHT * len(names) + 20)

@@ -48,6 +48,8 @@ def curves_figure(source: Reported) -> Figure | None:
         f"its start counts as 1){_counted(shown)}. Thick lines: mean. Thin lines: median. Bands: from the 10 % to the "
         "90 % quantile. Measured, not certified; the means at the end with their 95 % intervals."
     )
+    if MEDIAN in shown:
+        caption += f" {MEDIAN.capitalize()}: the candidate that half of the others beat in training."
     names = curves.names
     below = [each for each in shown if (curves.mean[names.index(each)] <= _floor(curves)).any()]
     if below:

@@ -1,5 +1,6 @@
 """Where runs fail among the candidates, and how: by hyperparameters, and by what they said."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -7,10 +8,11 @@ import altair as alt
 import numpy as np
 
 from pacopt.report.candidates import Candidates
-from pacopt.report.figures import INK, LEARNED, STANDARD, SURFACE, Chart, Figure, Key, Numbers, drawing, drawn
+from pacopt.report.endings import ending_of
+from pacopt.report.figures import INK, LEARNED, STANDARD, SURFACE, Axis, Chart, Figure, Key, Numbers, drawing, drawn
 from pacopt.report.figures import specification as specified
 from pacopt.report.source import Reported
-from pacopt.report.words import hyper_text, kept, value_text
+from pacopt.report.words import hyper_text, kept, undrawn, value_text
 from pacopt.statement import subject_of
 
 TITLE = "Failures"
@@ -40,8 +42,9 @@ KINDS = (
 
 def failures_figure(source: Reported, candidates: Candidates) -> Figure | None:
     """Candidates by their hyperparameters, marked by how often they failed in training; None if nothing ever did."""
-    table, c, origin = source.table.leads, source.certificate, source.origin
-    failed = ~source.table.succeeded(c.design.target_ratio)
+    table, c, origin = source.table, source.certificate, source.origin
+    # Every run counts here, also where one of several speaks for its instance.
+    failed = ~replace(table, columns=None).succeeded(c.design.target_ratio)
     run = np.ones_like(failed) if table.missing is None else ~table.missing
     runs, counts = run.sum(axis=1), (failed & run).sum(axis=1)
     if not counts.any() and not origin.failures:
@@ -80,7 +83,10 @@ def _numbers(source: Reported, kinds: np.ndarray, counts: np.ndarray, runs: np.n
             for kind, count in sorted(origin.failures.items(), key=lambda each: -each[1])
         ]
         if (rest := int(counts.sum()) - sum(origin.failures.values())) > 0:
-            rows.append(("no error", str(rest), f"a run succeeds if it {subject_of(source.certificate).event}"))
+            c = source.certificate
+            fails = ending_of(c.design.score, relative=source.table.start is not None).fails
+            said = f"a run succeeds if it {subject_of(c).event}"
+            rows.append(("no success", str(rest), said) if fails == "failed" else (fails, str(rest), ""))
         return Numbers(("kind of failure", "runs", "what the first of them said"), tuple(rows))
     worst = [i for i in np.argsort(-counts / np.maximum(runs, 1), kind="stable")[:5].tolist() if counts[i]]
     sizes = [(kind.name, int(np.sum(kinds == k))) for k, kind in enumerate(KINDS)]
@@ -92,11 +98,17 @@ def _numbers(source: Reported, kinds: np.ndarray, counts: np.ndarray, runs: np.n
     return Numbers(("", "candidates", "failed runs"), tuple(rows))
 
 
-def _points(candidates: Candidates, known: np.ndarray, kinds: np.ndarray, parts: np.ndarray) -> list[int]:
-    """Those that are drawn: the ones that failed, and some of the others."""
-    failing = np.flatnonzero(kinds[known] > 0)
-    some: list[int] = known[kept(len(known), POINTS, failing[kept(len(failing), POINTS // 2, failing[:0])])].tolist()
-    return some
+def _points(
+    candidates: Candidates, axes: dict[str, Axis], known: np.ndarray, kinds: np.ndarray
+) -> tuple[list[int], list[Key]]:
+    """Those on these axes that failed, and some of the others, to be drawn; and what the legend says of the rest."""
+    held = np.logical_and.reduce([axis.holds(candidates.values[name][known]) for name, axis in axes.items()])
+    inside, far = known[held], known[~held]
+    failing = np.flatnonzero(kinds[inside] > 0)
+    some = inside[kept(len(inside), POINTS, failing[kept(len(failing), POINTS // 2, failing[:0])])]
+    failed = int(np.sum(kinds[far] > 0))
+    text = undrawn(len(far), len(inside) - len(some), f" ({failed} failed)" if failed else "")
+    return some.tolist(), [Key("none", "muted", text)] if text else []
 
 
 def _marks(rows: list[dict[str, Any]], x: alt.X, y: alt.Y, tips: list[alt.Tooltip]) -> tuple[list[Any], list[Key]]:
@@ -132,6 +144,7 @@ def _map(
         alt.Tooltip("part:Q", title="failed", format=".1%"),
     ]
     values = candidates.values
+    shown, missing = _points(candidates, {first: across, second: along}, known, kinds)
     rows = [
         {
             "x": drawn(values[first][i]),
@@ -139,7 +152,7 @@ def _map(
             "part": drawn(parts[i]),
             "kind": int(kinds[i]),
         }
-        for i in _points(candidates, known, kinds, parts)
+        for i in shown
     ]
     layers, legend = _marks(rows, x, y, tips)
     words = f"Map of {first} against {second}: {', '.join(key.text for key in legend)}."
@@ -150,6 +163,7 @@ def _map(
         usual = {"x": drawn(candidates.standard[first]), "y": drawn(candidates.standard[second])}
         layers.append(_ring(x, y, usual, "square", STANDARD))
         legend.append(Key("square", "standard", candidates.usual))
+    legend += missing
     return Chart(f"failed{number}", specified(f"failed{number}", layers, height=300), words, tuple(legend))
 
 
@@ -191,10 +205,8 @@ def _chart(
         alt.Tooltip("x:Q", title=name, format=".4~g"),
         alt.Tooltip("part:Q", title="failed", format=".1%"),
     ]
-    rows = [
-        {"x": drawn(float(values[i])), "part": drawn(parts[i]), "kind": int(kinds[i])}
-        for i in _points(candidates, known, kinds, parts)
-    ]
+    shown, missing = _points(candidates, {name: across}, known, kinds)
+    rows = [{"x": drawn(float(values[i])), "part": drawn(parts[i]), "kind": int(kinds[i])} for i in shown]
     layers, legend = _marks(rows, x, y, tips)
     words = f"Part of failed runs over {name}: {', '.join(key.text for key in legend)}."
     layers.append(_ring(x, y, {"x": drawn(float(values[here])), "part": drawn(parts[here])}, "diamond", INK))
@@ -203,4 +215,5 @@ def _chart(
         usual = {"x": drawn(float(candidates.standard[name])), "part": drawn(parts[candidates.textbook])}
         layers.append(_ring(x, y, usual, "square", STANDARD))
         legend.append(Key("square", "standard", candidates.usual))
+    legend += missing
     return Chart(f"failed{number}", specified(f"failed{number}", layers, height=240), words, tuple(legend))

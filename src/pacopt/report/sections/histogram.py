@@ -10,6 +10,7 @@ import numpy as np
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
 from pacopt.loss_table import LossTable
+from pacopt.report.endings import ending_of
 from pacopt.report.figures import (
     LEARNED,
     TINY,
@@ -28,7 +29,10 @@ from pacopt.report.words import FAR, chosen, estimate, explained, useless
 from pacopt.scores import Ratio
 from pacopt.statement import subject_of
 
-BINS = 40
+#: So many bins; of whole numbers there may be more. Counts up to less than this many are no reason for others.
+BINS, WHOLE, FEWEST = 40, 80, 2
+#: What a number of iterations may be off, after its division by the largest one.
+ROUNDING = 1e-6
 #: From this ratio of largest to smallest value on, decades are drawn.
 WIDE = 30.0
 #: Values that are this many times smaller than the median are in the first bar: 1e-38 leaves no room for the others.
@@ -80,8 +84,10 @@ class Scores:
                 "start returned",
                 "ended above their start or failed: there the start is returned, and the ratio is 1",
             )
-        ranged = not score.relative
+        ranged, ending = not score.relative, ending_of(score, relative=score.relative)
         noun, top = score.noun[0].upper() + score.noun[1:], f"{score.scale:g}"
+        fails = f"failed or ended above {top}{unit}" if ranged else "failed"
+        fails = fails if ending.fails == "failed" else ending.fails
         return Scores(
             values,
             ~np.isfinite(table.leads.losses[i]) | (ranged & (table.leads.losses[i] > score.scale)),
@@ -89,8 +95,8 @@ class Scores:
             score.noun if not score.unit or score.unit in score.noun else f"{score.noun} ({score.unit})",
             unit,
             f"{noun} of the {chosen(c)} candidate on the {c.instances} training instances.",
-            f"failed or above {top}" if ranged else "failed",
-            f"{f'failed or ended above {top}{unit}' if ranged else 'failed'}, and count as {top}",
+            fails.replace("ended ", ""),
+            f"{'were ' * fails.startswith('not ')}{fails}, and count as {top}",
         )
 
 
@@ -106,7 +112,7 @@ def histogram_figure(source: Reported) -> Figure:
     if deep := int(np.sum((values > 0) & (values < _least(values)))):
         caption += f" {deep} ended below {estimate(_least(values), 2)} and are in the first bar."
     if beyond:
-        caption += f" {beyond} {scores.counted if beyond > 1 else scores.counted.replace('their start', 'its start')}."
+        caption += f" {beyond} {scores.counted if beyond > 1 else _of_one(scores.counted)}."
     rules = [Rule(float(values.mean()), f"training mean {mean}", "solid", [1, 0])]
     drawn_claims = [
         claim
@@ -129,6 +135,17 @@ def histogram_figure(source: Reported) -> Figure:
     chart = Chart("histogram", spec, alt_text, legend)
     numbers = _numbers(scores, zeros, beyond)
     return Figure("histogram", scores.title, _heading(c, mean, scores.unit), caption, (chart,), numbers)
+
+
+def _of_one(words: str) -> str:
+    """What is said of several, said of one.
+
+    >>> _of_one("were not solved within 300 iterations, and count as 300")
+    'was not solved within 300 iterations, and counts as 300'
+    """
+    for many, one in (("their start", "its start"), ("were ", "was "), ("count as", "counts as")):
+        words = words.replace(many, one)
+    return words
 
 
 def _heading(c: Certificate, mean: str, unit: str) -> str:
@@ -175,10 +192,32 @@ class Bar:
     count: int
     what: str = ""
 
+    @property
+    def told(self) -> str:
+        """Between which values; a bin of whole numbers is told by its first and last."""
+        if self.low % 1 == self.high % 1 == 0.5:
+            first, last = round(self.low + 0.5), round(self.high - 0.5)
+            return f"{first}" if first == last else f"{first} to {last}"
+        return f"{self.low:.3g} … {self.high:.3g}"
+
+
+def _edges(scores: Scores, axis: Axis) -> np.ndarray:
+    """The edges of equal bins; of whole numbers, of so many of them each, beginning with one."""
+    ended, equal = scores.values[~scores.beyond], axis.edges(BINS)
+    if not len(ended) or np.abs(ended - ended.round()).max() > ROUNDING or ended.max() < FEWEST:
+        return equal
+    if axis.log:
+        last = np.unique(np.maximum(np.floor(equal), 1.0))  # the last number of each bin
+        return np.concatenate([last[:1] - 0.5, last + 0.5])
+    width = max(1, int(np.ceil(axis.high / WHOLE)))
+    first = -0.5 if (ended < 0.5).any() else 0.5
+    edges: np.ndarray = np.arange(first, axis.high + width + 0.5, width)
+    return edges
+
 
 def _bars(scores: Scores, axis: Axis) -> list[Bar]:
     """The bars over the axis, with those beside it that stand for runs without a place on it."""
-    edges, values = axis.edges(BINS), scores.values
+    edges, values = _edges(scores, axis), scores.values
     ended = values[~scores.beyond & (values > 0)] if axis.log else values[~scores.beyond]
     counts, _ = np.histogram(np.clip(ended, edges[0], edges[-1]), bins=edges)
     bars = [Bar(edges[k], edges[k + 1], int(counts[k])) for k in np.flatnonzero(counts)]
@@ -209,7 +248,7 @@ def _drawing(scores: Scores, rules: list[Rule], far: float) -> tuple[dict[str, A
                 "from": drawn(bar.low),
                 "to": drawn(bar.high),
                 "count": bar.count,
-                "range": bar.what or f"{bar.low:.3g} … {bar.high:.3g}",
+                "range": bar.what or bar.told,
             }
             for bar in bars
             if bool(bar.what) == special

@@ -2,16 +2,20 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pacopt.certificate import Certificate
-from pacopt.claims import AbstractClaim
+from pacopt.claims import AbstractClaim, Gain
 from pacopt.claims.standard import REQUIRED
 from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
 from pacopt.loss_table import LossTable
+from pacopt.report.looks import in_words
 from pacopt.report.source import Reported
 from pacopt.report.strongest import certified_over
-from pacopt.report.words import certified, estimate, is_ratio, rivals_of
+from pacopt.report.words import certified, estimate, is_ratio, rivals_of, standard_row, usable
 from pacopt.statement import subject_of
 from pacopt.support.rounding import PERCENT, down
+from pacopt.support.values import same_hyper
 
 #: A factor is a headline if the ends of its interval are within this factor of each other and on the same side of 1:
 #: its geometric middle is then off by at most 1.6, which leaves "between 6.6 and 13.9 times" and not "1.3 to 80".
@@ -51,7 +55,9 @@ def measured_of(source: Reported) -> Measured | None:
     )
     header, note = tuple(_cells(comparison.rows[0], comparison)), comparison.note.replace(" %", PERCENT)
     place = f"{comparison.instances} test {comparison.noun}"
-    return Measured(against_strongest(comparison), header, lines, f"Measured on {place}, not certified. {note}")
+    return Measured(
+        against_strongest(comparison, source.certificate), header, lines, f"Measured on {place}, not certified. {note}"
+    )
 
 
 def _texts(row: Row, comparison: Comparison) -> tuple[str, ...]:
@@ -66,7 +72,7 @@ def _cells(row: Row, comparison: Comparison) -> dict[str, str]:
         f"95{PERCENT} interval": between(row.interval),
         **({} if part is None else {REQUIRED: _chance(row)}),
         comparison.failing: str(row.failures),
-        "worst": estimate(row.worst, 3),
+        "worst": estimate(row.worst, 3) if np.isfinite(row.worst) else "failed",
     }
 
 
@@ -79,16 +85,25 @@ def _chance(row: Row) -> str:
     return percentages(row.success_interval).replace(" %", PERCENT)
 
 
-def against_strongest(comparison: Comparison) -> str:
-    """Learned against the strongest rival, in a few words: a number only where instances tell it."""
+def against_strongest(comparison: Comparison, certificate: Certificate) -> str:
+    """Learned against the strongest rival, in a few words: a number only where instances or a certificate tell it."""
     rivals, mean, count = rivals_of(comparison), f"mean {comparison.averaged}", comparison.instances
     if not rivals:
         return f"a {mean} of {between(comparison['learned'].interval)} (95{PERCENT} interval)"
     rival, usual = rivals[0].name, rivals[0].name == "standard"
+    if _agree(comparison, rival):
+        return f"the same as {in_words(rival, comparison.usual)} on all {count} test {comparison.noun}"
     factor, whose = comparison.factor("learned", rival), comparison.of_the_usual if usual else f"that of {rival}"
     if not factor.sure:
         other = f"{whose} {mean}" if usual else rival
-        return f"no difference from {other} that {count} instances can show ({times(factor)})"
+        gain = _gain(certificate, in_words(rival, comparison.usual))
+        if not gain:
+            return f"no difference from {other} that {count} instances can show ({times(factor)})"
+        word, ratio = ("lower", factor.measured) if factor.measured > 1 else ("higher", 1 / factor.measured)
+        return (
+            f"{estimate(ratio, 3)} times {word} {mean} than {whose}, which {count} instances alone do not show "
+            f"({times(factor)}); certified is a gain of {gain}"
+        )
     word = "lower" if factor.low > 1 else "higher"
     if word == "higher":
         factor = comparison.factor(rival, "learned")
@@ -97,24 +112,56 @@ def against_strongest(comparison: Comparison) -> str:
     return f"a {word} {mean} than {whose}; by how much, {count} instances do not tell ({times(factor)})"
 
 
-def beside(
-    certificate: Certificate, comparison: Comparison | None, table: LossTable, test: LossTable | None = None
-) -> str:
+def _agree(comparison: Comparison, rival: str) -> bool:
+    """Whether learned and rival ended alike on every test instance."""
+    scores = {row.name: values for row, values in zip(comparison.rows, comparison.scores, strict=True)}
+    return bool((scores["learned"] == scores[rival]).all())
+
+
+def _gain(certificate: Certificate, baseline: str) -> str:
+    """The certified gain over a baseline, such as "at least 1.5 times"; empty where there is none."""
+    found = certified_over(certificate, baseline)
+    if found is None or not isinstance(found[0], Gain):
+        return ""
+    shown = found[0].highlight(found[1], subject_of(certificate), certificate.design).value
+    return shown.replace("≥ ", "at least ")
+
+
+def same_as_usual(source: Reported) -> bool:
+    """Whether the hyperparameters that are deployed are those that one would use otherwise."""
+    deployed, comparison, usual = source.certificate.deployed, source.comparison, standard_row(source.comparison)
+    if comparison is not None and usual is not None:
+        return same_hyper(deployed.hyper, usual.hyper) and _agree(comparison, usual.name)
+    return source.origin.textbook == deployed.index
+
+
+def keep_them(source: Reported) -> str:
+    """That what one would use otherwise is the best, in a sentence; empty where it is not, or not to be used."""
+    count, usual = len(source.certificate.design.prior), source.origin.usual
+    if not same_as_usual(source) or not usable(source.certificate) or count == 1:
+        return ""
+    what = "defaults" if usual == "defaults" else f"{usual}'s hyperparameters"
+    return f"The {what} are the best of {count} candidates: keep them."
+
+
+def beside(source: Reported) -> str:
     """The certified number of the objective beside what was measured on the test split."""
+    certificate, comparison = source.certificate, source.comparison
     objective = certificate.design.objective
     value = certificate.deployed.values[objective.name]
     if comparison is None:
         return (
             "The certificate stands alone: the test split is empty, and nothing was measured beside it. "
-            f"{in_training(certificate, table)}"
+            f"{in_training(certificate, source.table)}"
         )
     if value is None or not is_ratio(certificate):
         number = comparison["learned"].values.get(objective.name)
         heading = objective.heading(certificate.design)
-        interval = _interval_of(objective, certificate, test)
-        measured = "" if number is None else f" Measured on the test split was {estimate(number)}{interval}."
+        interval = _interval_of(objective, certificate, source.tested)
+        measured = "" if number is None else f" On the test split it was {estimate(number)}{interval}."
         return f"Certified: {heading} {certified(objective, value, certificate.design)}.{measured}"
-    return _means(objective.shown(value), value, comparison, certificate)
+    rivals = [row for row in rivals_of(comparison) if row.name != "standard" or not same_as_usual(source)]
+    return _means(objective.shown(value), value, comparison, certificate, rivals)
 
 
 def _interval_of(claim: AbstractClaim, certificate: Certificate, test: LossTable | None) -> str:
@@ -133,19 +180,17 @@ def in_training(certificate: Certificate, table: LossTable) -> str:
     )
 
 
-def _means(shown: str, mean: float, comparison: Comparison, certificate: Certificate) -> str:
+def _means(shown: str, mean: float, comparison: Comparison, certificate: Certificate, rivals: list[Row]) -> str:
     """The certified mean ratio beside the one that was measured, or the strongest rival's."""
-    rivals = rivals_of(comparison)
     if not rivals:
         learned = comparison["learned"]
+        none = f" There are no {comparison.usual.removesuffix('s')} hyperparameters to compare with."
         return (
-            f"The certified mean is {shown}; measured on the test split was {estimate(learned.mean)} (95{PERCENT} "
-            f"interval {between(learned.interval)}). There are no {comparison.usual.removesuffix('s')} hyperparameters "
-            "to compare with."
+            f"The certified mean is {shown}; on the test split it was {estimate(learned.mean)} (95{PERCENT} "
+            f"interval {between(learned.interval)}).{'' if rivals_of(comparison) else none}"
         )
     rival = rivals[0]
-    usual = rival.name == "standard"
-    whose = f"{comparison.of_the_usual} mean" if usual else f"the mean of {rival.name}"
+    whose = f"{comparison.of_the_usual} mean" if rival.name == "standard" else f"the mean of {rival.name}"
     interval = f"{between(rival.interval)} on the test split (95{PERCENT} interval)"
     if mean < rival.interval[0]:
         return (
@@ -153,8 +198,9 @@ def _means(shown: str, mean: float, comparison: Comparison, certificate: Certifi
             f"{whose}, which is {interval}."
         )
     text = f"The certified mean, {shown}, does not lie below {whose}, which is {interval}"
-    found = certified_over(certificate, f"the {comparison.usual}" if usual else rival.name)
+    who = in_words(rival.name, comparison.usual)
+    found = certified_over(certificate, who)
     if found is not None:
         said = found[0].sentence(found[1], subject_of(certificate))
         return f"{text}. Still, this is certified: {said[0].lower()}{said[1:]}"
-    return f"{text}: the certificate alone does not show that the learned hyperparameters are better."
+    return f"{text}. No gain over {who} is certified."

@@ -7,7 +7,7 @@ from typing import Any
 from pacopt.claims.foreign import ForeignClaim
 from pacopt.provenance import Curvature, Origin, Part, SplitOrigin, StudyOrigin
 from pacopt.report.source import Reported
-from pacopt.report.words import hyper_text, value_text
+from pacopt.report.words import all_digits, hyper_text, value_text
 
 #: What somebody wrote about a table of their own is cut off after so many characters.
 LONGEST = 300
@@ -46,7 +46,9 @@ def chosen_values(source: Reported) -> tuple[tuple[str, str], ...]:
     """The certified hyperparameters of a table of one's own, by their names, to the last digit."""
     values = source.certificate.deployed.hyper
     fractional = {name for name, value in values.items() if isinstance(value, float) and not value.is_integer()}
-    return tuple((name, f"{value!r}" if name in fractional else value_text(value)) for name, value in values.items())
+    return tuple(
+        (name, all_digits(value) if name in fractional else value_text(value)) for name, value in values.items()
+    )
 
 
 def recomputed(source: Reported) -> str:

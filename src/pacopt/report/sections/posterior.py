@@ -24,7 +24,7 @@ from pacopt.report.figures import (
 )
 from pacopt.report.sections.weights import weights_chart
 from pacopt.report.source import Reported
-from pacopt.report.words import chosen, hyper_text, kept, share
+from pacopt.report.words import chosen, hyper_text, kept, share, undrawn
 
 TITLE = "Posterior"
 #: So many points are drawn in all maps together.
@@ -33,6 +33,8 @@ POINTS = 2000
 MAPS = 3
 #: So many of the heaviest candidates are listed.
 LISTED = 6
+#: The area of the mark of a candidate without weight, in which a cross can still be told from a circle.
+SMALLEST = 44
 
 
 def posterior_figure(source: Reported, candidates: Candidates) -> Figure | None:
@@ -73,10 +75,12 @@ def _able(candidates: Candidates) -> str:
     """What circles and crosses are."""
     if candidates.able is None:
         return ""
-    heading = candidates.design[REQUIRED].heading(candidates.design)
+    heading, count = candidates.design[REQUIRED].heading(candidates.design), int(candidates.able.sum())
+    if count == len(candidates):
+        return f" For all of them, {heading} {candidates.level!r} is certified."
     return (
-        f" For circles, {heading} {candidates.level_text} is certified ({int(candidates.able.sum())} of "
-        f"{len(candidates)}), for crosses it is not: the less prior weight, the more successes that takes."
+        f" For circles, {heading} {candidates.level!r} is certified ({count} of {len(candidates)}), for crosses it is "
+        "not: the less prior weight, the more successes that takes."
     )
 
 
@@ -108,26 +112,26 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
         alt.Tooltip("weight:Q", title="posterior weight", format=".2%"),
         *(alt.Tooltip(f"claim{k}:N", title=heading) for k, heading in enumerate(candidates.headings())),
     ]
-    size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, drawn(weights.max())], range=[26, 520]), legend=None)
-    layers = []
+    size = alt.Size("weight:Q", scale=alt.Scale(domain=[0, drawn(weights.max())], range=[SMALLEST, 520]), legend=None)
+    layers: list[Any] = []
+    legend: list[Key] = []
+    names = ("candidate", "")
+    if candidates.able is not None:
+        heading = candidates.design[REQUIRED].heading(candidates.design)
+        names = (f"{heading} {candidates.level!r} certified", "not certified at that level")
     for reached in (False, True):
         look: dict[str, Any] = (
             {"shape": "circle", "fill": LEARNED, "stroke": SURFACE, "strokeWidth": 0.6, "opacity": 0.62}
             if reached
-            else {"shape": "cross", "fill": MUTED, "opacity": 0.55}
+            else {"shape": "cross", "fill": MUTED, "stroke": MUTED, "strokeWidth": 0.6, "opacity": 0.8}
         )
         rows = [row for row in points if row["able"] == reached]
         if rows:
             layers.append(drawing(rows).mark_point(**look).encode(x=x, y=y, size=size, tooltip=tips))
+            legend.insert(0, Key(*(("circle", "learned") if reached else ("cross", "muted")), names[not reached]))
     here = {name: float(values[candidates.deployed]) for name, values in candidates.values.items()}
     marks = [(here, candidates.chosen, "diamond", INK)]
-    legend = [Key("circle", "learned", "candidate"), Key("diamond", "ink", candidates.chosen)]
-    if candidates.able is not None:
-        heading = candidates.design[REQUIRED].heading(candidates.design)
-        legend[:1] = [
-            Key("circle", "learned", f"{heading} {candidates.level_text} certified"),
-            Key("cross", "muted", "not certified at that level"),
-        ]
+    legend.append(Key("diamond", "ink", candidates.chosen))
     if candidates.standard is not None:
         marks.append((candidates.standard, candidates.usual, "square", STANDARD))
         legend.append(Key("square", "standard", candidates.usual))
@@ -138,9 +142,7 @@ def _map(candidates: Candidates, pair: tuple[str, str], limit: int, number: int,
                 shape=shape, fill="transparent", stroke=colour, strokeWidth=2.4, size=190, opacity=1
             ).encode(x=x, y=y, tooltip=[alt.Tooltip("name:N", title="this is"), *tips[:2]])
         )
-    if len(chosen) < len(candidates):
-        legend.append(
-            Key("none", "muted", f"{len(candidates) - len(chosen)} of {len(candidates)} candidates are not drawn")
-        )
+    if missing := undrawn(len(candidates) - len(inside), len(inside) - len(chosen)):
+        legend.append(Key("none", "muted", missing))
     words = f"Map of {horizontal} against {vertical}, {len(chosen)} candidates. {finding}"
     return Chart(f"map{number}", specification(f"map{number}", layers, height=340), words, tuple(legend))

@@ -13,10 +13,12 @@ import numpy as np
 
 from pacopt.bounds.baselines import baseline_table
 from pacopt.bounds.budget import Stairs, Target
+from pacopt.comparison import Comparison
 from pacopt.loss_table import LossTable
 from pacopt.report.budgets import Budgets
+from pacopt.report.endings import Ending, ending_of, first_runs, told
 from pacopt.report.figures import INK, LEARNED, TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification
-from pacopt.report.looks import MEDIAN, Look, called, in_words, looks_of
+from pacopt.report.looks import MEDIAN, Look, called, looks_of
 from pacopt.report.source import Reported
 from pacopt.report.words import FAR, estimate, kept, rivals_of, share, useless
 from pacopt.support.rounding import down, percent, up
@@ -55,30 +57,50 @@ def profile_figure(source: Reported) -> Figure | None:
         return None
     charts = [_endings(source), *_targets(source)]
     shown, usual = charts[0], source.origin.usual
-    middle = _reached(shown.measured["learned"], PARTS[2])
-    heading = f"{share(PARTS[2])} of the test {comparison.noun} end at or below {estimate(middle)}"
-    for rival in rivals_of(comparison)[:1]:
-        other = _reached(shown.measured[rival.name], PARTS[2])
-        heading += f", {estimate(other)} with {in_words(rival.name, usual)}"
+    ending = ending_of(source.certificate.design.score, relative=comparison.relative)
+    others = "other charts" if len(charts) > 2 else "other chart"
     caption = (
         f"The part of {comparison.instances} test {comparison.noun} that ends at or below a value"
         + (", without the safeguard" if comparison.relative else "")
-        + ("; on the right, the part that reaches a target within so many steps" if len(charts) > 1 else "")
-        + ". Higher is better. Lines: measured."
+        + (f"; in the {others}, the part that reaches a target within so many steps" if len(charts) > 1 else "")
+        + f". Higher is better. Lines: measured{first_runs(source.test, comparison.noun)}."
     )
     if any(chart.certified for chart in charts):
         caption += (
             " Shaded: where the true line of the learned ones lies, as certified. Where there is no shade, nothing is "
             "certified of it."
         )
-    beyond = {name: int(np.sum(values > shown.top)) for name, values in shown.measured.items()}
-    if any(beyond.values()):
-        told = ", ".join(f"{count} {called(name, usual)}" for name, count in beyond.items() if count)
-        caption += f" Not on the axis: runs that failed or ended above {shown.top:g} ({told})."
+    caption += _beyond(shown, ending, usual)
+    heading = _heading(comparison, shown, ending, usual)
     numbers = _numbers(shown, usual)
     return Figure(
         "profile", TITLE, heading, caption, tuple(_chart(chart, usual, [*shown.measured]) for chart in charts), numbers
     )
+
+
+def _heading(comparison: Comparison, shown: Lines, ending: Ending, usual: str) -> str:
+    """Where nine in ten of the learned runs end, and those of the strongest rival."""
+    part = PARTS[2]
+    ours = _reached(shown.measured["learned"], part)
+    heading = f"{share(part)} of the test {comparison.noun} {ending.at(ours)}"
+    if not np.isfinite(ours):
+        heading = ending.below(part, f" of the test {comparison.noun}").capitalize()
+    for rival in rivals_of(comparison)[:1]:
+        theirs = _reached(shown.measured[rival.name], part)
+        heading += f" ({called(rival.name, usual)}: {estimate(theirs) if np.isfinite(theirs) else ending.below(part)})"
+    return heading
+
+
+def _beyond(shown: Lines, ending: Ending, usual: str) -> str:
+    """Which runs have no place on the axis, as a sentence; empty if all have one."""
+    beyond = {name: values[values > shown.top] for name, values in shown.measured.items()}
+    if not any(map(len, beyond.values())):
+        return ""
+    every = np.concatenate([*beyond.values()])
+    far = f"ended above {shown.top:g}{ending.unit}"
+    kinds = [*([ending.fails] if np.isinf(every).any() else []), *([far] if np.isfinite(every).any() else [])]
+    told = ", ".join(f"{called(name, usual)} {len(values)}" for name, values in beyond.items() if len(values))
+    return f" Not on the axis: runs that {'were ' * ending.fails.startswith('not ')}{' or '.join(kinds)} ({told})."
 
 
 def _endings(source: Reported) -> Lines:
@@ -229,7 +251,7 @@ def _numbers(lines: Lines, usual: str) -> Numbers:
     rows = [
         (
             f"{share(part)} at or below",
-            *(estimate(_reached(values, part)) for values in lines.measured.values()),
+            *(told(_reached(values, part), "not reached") for values in lines.measured.values()),
         )
         for part in PARTS
     ]

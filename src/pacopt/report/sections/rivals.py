@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 
+from pacopt.bounds.baselines import baseline_table
 from pacopt.comparison import Comparison, between
 from pacopt.loss_table import LossTable
+from pacopt.report.endings import Ending, ending_of, first_runs, told
 from pacopt.report.figures import (
     INK,
     LEARNED,
@@ -27,7 +29,7 @@ from pacopt.report.figures import (
 from pacopt.report.labels import placed
 from pacopt.report.looks import called, in_words
 from pacopt.report.source import Reported
-from pacopt.report.words import estimate, kept, rivals_of
+from pacopt.report.words import estimate, kept, rivals_of, undrawn
 from pacopt.support.intervals import Factor
 from pacopt.support.rounding import PERCENT, down
 
@@ -72,8 +74,9 @@ def rivals_figure(source: Reported) -> Figure | None:
     outcomes = test.outcomes(slice(0, 1))[0]
     failed = ~(outcomes <= 1.0) if comparison.relative else ~np.isfinite(outcomes)
     worst = np.lexsort((-scores["learned"], -outcomes))[:LISTED]
+    ending = ending_of(source.certificate.design.score, relative=comparison.relative)
     charts = tuple(
-        _chart(f"rival{place}", called(name, usual), scores["learned"], scores[name], failed, worst)
+        _chart(f"rival{place}", called(name, usual), scores["learned"], scores[name], failed, worst, ending)
         for place, name in enumerate(names)
     )
     relative = ", with the safeguard" if comparison.relative else ""
@@ -94,7 +97,7 @@ def rivals_figure(source: Reported) -> Figure | None:
         caption,
         charts,
         numbers,
-        listed=_listed(comparison, names, scores, outcomes, worst, test, usual),
+        listed=_listed(comparison, names, worst, test, usual),
     )
 
 
@@ -107,6 +110,8 @@ def _charted(every: list[str]) -> list[str]:
 def _heading(comparison: Comparison, every: list[str], scores: dict[str, np.ndarray], usual: str) -> str:
     """How often it is better than the strongest baseline, and than what one would use otherwise."""
     told = []
+    if (scores["learned"] == scores[every[0]]).all():
+        return f"The same as {in_words(every[0], usual)} on all {comparison.instances} test {comparison.noun}"
     for name in dict.fromkeys((every[0], "standard" if "standard" in every else every[0])):
         better = int(np.sum(scores["learned"] < scores[name]))
         told.append(f"than {in_words(name, usual)} on {better or 'none'}")
@@ -133,28 +138,19 @@ def _interval(factor: Factor) -> str:
     return f"at least {down(factor.low, 3)}"
 
 
-def _listed(
-    comparison: Comparison,
-    names: list[str],
-    scores: dict[str, np.ndarray],
-    outcomes: np.ndarray,
-    worst: np.ndarray,
-    test: LossTable,
-    usual: str,
-) -> Listed:
-    grouped = comparison.noun == "groups"
-    first = "without the safeguard" if comparison.relative else "learned"
-    header = ("group" if grouped else "split.test[...]", f"learned, {first}" if comparison.relative else first)
-    rows = tuple(
-        (
-            str(i),
-            estimate(float(outcomes[i])) if np.isfinite(outcomes[i]) else "failed",
-            *(estimate(float(scores[name][i])) for name in names),
-        )
-        for i in worst.tolist()
-    )
+def _listed(comparison: Comparison, names: list[str], worst: np.ndarray, test: LossTable, usual: str) -> Listed:
+    """How the runs on the worst instances ended, without any safeguard."""
+    rows_of = test.origin.rows
+    ends = [
+        baseline_table(test, name).outcomes()[0] if name in test.baselines else test.outcomes()[rows_of.index(name)]
+        for name in ("learned", *names)
+    ]
+    rows = tuple((str(i), *(told(float(values[i])) for values in ends)) for i in worst.tolist())
+    header = ("group" if comparison.noun == "groups" else "split.test[...]", "learned")
     numbers = Numbers((*header, *(called(name, usual) for name in names)), rows)
-    return Listed(f"The {len(worst)} worst of {test.shape[1]} test {comparison.noun}", tuple(worst.tolist()), numbers)
+    title = f"The {len(worst)} worst of {test.shape[1]} test {comparison.noun}"
+    title += ", without the safeguard" if comparison.relative else ""
+    return Listed(title + first_runs(test, comparison.noun), tuple(worst.tolist()), numbers)
 
 
 def _axis(ours: np.ndarray, theirs: np.ndarray) -> Axis:
@@ -169,7 +165,15 @@ def _axis(ours: np.ndarray, theirs: np.ndarray) -> Axis:
     return Axis.around([low, high], log=True) if high > WIDE * low else Axis(0.0, 1.05 * high, log=False)
 
 
-def _chart(name: str, rival: str, ours: np.ndarray, theirs: np.ndarray, failed: np.ndarray, worst: np.ndarray) -> Chart:
+def _chart(
+    name: str,
+    rival: str,
+    ours: np.ndarray,
+    theirs: np.ndarray,
+    failed: np.ndarray,
+    worst: np.ndarray,
+    ending: Ending,
+) -> Chart:
     axis = _axis(ours, theirs)
     shown = kept(len(ours), POINTS, np.union1d(worst, np.flatnonzero(ours > theirs)[:POINTS]))
     clip = [np.clip(values, axis.low, axis.high) for values in (theirs, ours)]
@@ -181,12 +185,13 @@ def _chart(name: str, rival: str, ours: np.ndarray, theirs: np.ndarray, failed: 
             "theirs": estimate(float(theirs[i])),
             "ours": estimate(float(ours[i])),
             "kind": 2 if failed[i] else int(ours[i] > theirs[i]),
+            "equal": bool(ours[i] == theirs[i]),
             **({"href": f"#instance-{i}"} if i in worst else {}),
         }
         for i in shown.tolist()
     ]
-    x = alt.X("x:Q", scale=axis.scale(), axis=axis.ticks(rival))
-    y = alt.Y("y:Q", scale=axis.scale(), axis=axis.ticks("learned"))
+    x = alt.X("x:Q", scale=axis.scale(), axis=axis.ticks(f"{rival} ({ending.measure})"))
+    y = alt.Y("y:Q", scale=axis.scale(), axis=axis.ticks(f"learned ({ending.measure})"))
     tips = [
         alt.Tooltip("i:Q", title="test instance"),
         alt.Tooltip("ours:N", title="learned"),
@@ -195,26 +200,38 @@ def _chart(name: str, rival: str, ours: np.ndarray, theirs: np.ndarray, failed: 
     ends = [{"x": drawn(end), "y": drawn(end)} for end in (axis.low, axis.high)]
     layers = [drawing(ends).mark_line(color=MUTED, strokeWidth=1.2, strokeDash=[4, 3]).encode(x=x, y=y)]
     legend = []
-    for kind, (look, text) in enumerate(
-        ((BETTER, "learned is as good or better"), (WORSE, "worse"), (FAILED, "the learned run failed, or ended above"))
-    ):
+    for kind, (look, text) in enumerate(_kinds(points, ending)):
         rows = [point for point in points if point["kind"] == kind]
         if rows:
             mark = drawing(rows).mark_point(
                 shape=look.shape, fill=look.colour, stroke=SURFACE, strokeWidth=0.5, opacity=0.75, size=44 + 30 * kind
             )
             layers.append(mark.encode(x=x, y=y, tooltip=tips, href="href:N"))
-            legend.append(Key(look.mark, look.tone, f"{text} ({len(rows)})"))
+            legend.append(Key(look.mark, look.tone, text))
     listed = [point for point in points if "href" in point]
     layers += _labels(listed, points, axis, x, y)
     marked = drawing(listed)
     picked = marked.add_params(alt.param(name="picked", value=-1)).transform_filter("datum.i == picked")
     layers.append(picked.mark_point(shape="circle", stroke=INK, strokeWidth=2.4, size=340, opacity=1).encode(x=x, y=y))
     if len(shown) < len(ours):
-        legend.append(Key("none", "muted", f"{len(ours) - len(shown)} of {len(ours)} are not drawn"))
+        legend.append(Key("none", "muted", undrawn(0, len(ours) - len(shown))))
     better = int(np.sum(ours < theirs))
     words = f"Scatter of {len(ours)} instances, learned against {rival}: on {better} of them the learned one is better."
     return Chart(name, specification(name, layers, height=320), words, tuple(legend))
+
+
+def _kinds(points: list[dict[str, Any]], ending: Ending) -> list[tuple[Look, str]]:
+    """How each kind of mark looks, and what the legend says of it, with its count."""
+    better, worse, failed = (sum(point["kind"] == kind for point in points) for kind in range(3))
+    equal = sum(point["kind"] == 0 and point["equal"] for point in points)
+    told = [f"better ({better - equal})"] * (better > equal) + [f"equal ({equal})"] * (equal > 0)
+    above = ", or ended above its start" if ending.measure == "part of the start" else ""
+    lost = f"the learned run {'was ' * ending.fails.startswith('not ')}{ending.fails}{above}"
+    return [
+        (BETTER, f"learned is {' or '.join(told)}"),
+        (WORSE, f"worse ({worse})"),
+        (FAILED, f"{lost} ({failed})"),
+    ]
 
 
 def _labels(

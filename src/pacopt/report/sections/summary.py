@@ -1,6 +1,7 @@
 """The first screen in words: never more than the certificate says."""
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,8 +10,9 @@ from markupsafe import Markup
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim, Subject
 from pacopt.claims.checking import is_ours
+from pacopt.claims.over import Over
 from pacopt.report.budgets import Budgets
-from pacopt.report.sections.measured import beside
+from pacopt.report.sections.measured import beside, keep_them
 from pacopt.report.source import Reported
 from pacopt.report.strongest import led
 from pacopt.report.words import (
@@ -63,7 +65,7 @@ def summary_of(source: Reported) -> Summary:
     """What the first screen says."""
     c = source.certificate
     subject = short_subject(c)
-    remarks = source.remarks + _remarks(c)
+    remarks = tuple(_as_sentence(remark, c.deployed.hyper) for remark in source.remarks + _remarks(c))
     if not c.ever_succeeded:
         word, tone = "Nothing succeeded", "bad"
     elif not c.attained:
@@ -72,9 +74,10 @@ def summary_of(source: Reported) -> Summary:
         word, tone = "Certified, with remarks", "warn"
     else:
         word, tone = "Certified", "good"
-    numbers = tuple(_number(c, claim, subject) for claim in ordered(c))
+    claims = tuple(claim for claim in ordered(c) if not over_itself(source, claim))
+    numbers = tuple(_number(c, claim, subject) for claim in claims)
     findings = _findings(source)
-    return Summary(word, tone, shortfall(c), _sentence(c, subject), numbers, findings, remarks)
+    return Summary(word, tone, shortfall(c), _sentence(c, claims, subject), numbers, findings, remarks)
 
 
 def short_subject(certificate: Certificate) -> Subject:
@@ -94,6 +97,12 @@ def ordered(c: Certificate) -> tuple[AbstractClaim, ...]:
         return 2
 
     return tuple(sorted(c.design.spoken, key=rank))
+
+
+def over_itself(source: Reported, claim: AbstractClaim) -> bool:
+    """Whether a claim without a number is over nothing but what is deployed: the verdict says that in other words."""
+    own = isinstance(claim, Over) and claim.over == (f"the {source.origin.usual}",)
+    return own and not source.certificate.deployed.values[claim.name] and bool(keep_them(source))
 
 
 def vacuous(certificate: Certificate) -> bool:
@@ -124,9 +133,18 @@ def _remarks(c: Certificate) -> tuple[str, ...]:
         scale = f"{c.design.score.scale:g}{_unit(c)}"
         found.append(f"a {noun(objective, c.design)} of at most {scale} is {why}: {more}")
     if c.earlier:
-        said = not_the_first(c).removesuffix(".")
-        found.append(said[0].lower() + said[1:])
+        found.append(not_the_first(c))
     return tuple(found)
+
+
+def _as_sentence(remark: str, names: Container[str]) -> str:
+    """A remark with a capital and a full stop; one of these names stays as it is.
+
+    >>> [_as_sentence(text, {"beta"}) for text in ("on the test split it fails", "beta = 1 is at the edge.")]
+    ['On the test split it fails.', 'beta = 1 is at the edge.']
+    """
+    first = remark[0] if remark.partition(" ")[0] in names else remark[0].upper()
+    return f"{first}{remark[1:].removesuffix('.')}."
 
 
 def _missed(c: Certificate) -> str:
@@ -138,12 +156,12 @@ def _missed(c: Certificate) -> str:
     return "number"
 
 
-def _sentence(c: Certificate, subject: Subject) -> Markup:
+def _sentence(c: Certificate, claims: tuple[AbstractClaim, ...], subject: Subject) -> Markup:
     run = f", {subject.run}" if subject.run else ""
     lead = Markup("With confidence {} over the draw of {}, on {}, for {}{}:").format(
         _strong(level_percent(c.confidence)), training_words(c), new_words(c), subject.hyper, run
     )
-    parts = [lead, *(text for claim in ordered(c) for text in _sentences(c, claim, subject))]
+    parts = [lead, *(text for claim in claims for text in _sentences(c, claim, subject))]
     if c.origin.known_minimum:
         parts.append(Markup("Loss means the loss above the minimum that the problem states."))
     if c.origin.start_reads:
@@ -187,6 +205,8 @@ def _number(c: Certificate, claim: AbstractClaim, subject: Subject) -> Number:
     sign, _, rest = shown.partition(" ")
     number, _, unit = rest.partition(" ")
     signed = sign in ("≤", "≥") and bool(unit)
+    if not signed and c.design.score.unit not in label and claim.in_scores(c.design):
+        unit, signed = c.design.score.unit, True
     missing, others = first.beside(subject, c)
     return Number(label, f"{sign} {number}" if signed else shown, unit if signed else "", caption, missing, others)
 
@@ -204,7 +224,7 @@ def _findings(source: Reported) -> tuple[str, ...]:
     if not source.learned:
         found.append("There is no test split: nothing was measured beside the certificate.")
     elif c.ever_succeeded:
-        found.append(beside(c, source.comparison, source.table, source.tested))
+        found += [keep_them(source), beside(source)]
     return tuple(text for text in (*found, _floor(c)) if text)
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacopt.report.source import Reported
-from pacopt.report.words import is_ratio, usable
-from pacopt.support.values import exact, is_mark, named
+from pacopt.report.words import all_digits, is_ratio, usable
+from pacopt.support.values import is_mark, named
 
 #: The directory of the run, as the command that verifies it names it: no page says where somebody keeps their files.
 PLACE = "."
@@ -67,4 +67,4 @@ def _values(hyper: Mapping[str, Any]) -> str:
     """What goes into code, to the last digit; arrays do not: how many numbers they have, and their names."""
     arrays = [name for name, value in hyper.items() if is_mark(value)]
     told = f" ({', '.join(arrays)})" if len(arrays) > 1 else ""
-    return f"{named(hyper, exact)}{told}" if arrays else repr(dict(hyper))
+    return f"{named(hyper, all_digits)}{told}"

@@ -7,7 +7,7 @@ import numpy as np
 
 from pacopt.report.candidates import Candidates
 from pacopt.report.figures import INK, LEARNED, MUTED, STANDARD, Axis, Chart, Key, drawing, drawn, specification
-from pacopt.report.words import value_text
+from pacopt.report.words import undrawn, value_text
 
 #: So many bars in a histogram, and at most so many names with a bar.
 BINS, NAMES = 40, 15
@@ -26,14 +26,17 @@ def weights_chart(candidates: Candidates, name: str, number: int, finding: str) 
 
 
 def _bars(candidates: Candidates, name: str, number: int, finding: str) -> Chart:
-    """One bar for each value, the heaviest on top."""
+    """One bar for each value, the heaviest on top; numbers in their order."""
     texts = np.array([value_text(value) for value in candidates.values[name].tolist()])
     found, where = np.unique(texts, return_inverse=True)
     posterior = np.bincount(where, weights=candidates.posterior)
     prior = np.bincount(where, weights=candidates.prior)
     order = np.lexsort((-prior, -posterior))
     here = int(where[candidates.deployed])
-    shown = order[:NAMES] if here in order[:NAMES] else [*order[: NAMES - 1], here]
+    shown = [*order[:NAMES]] if here in order[:NAMES] else [*order[: NAMES - 1], here]
+    listed = ", ".join(f"{found[k]} {posterior[k]:.1%}" for k in shown[:5])
+    if candidates.numeric(name):
+        shown.sort(key=lambda k: float(candidates.values[name][where == k][0]))
     rows: list[dict[str, Any]] = [
         {"name": str(found[k]), "posterior": drawn(posterior[k]), "prior": drawn(prior[k])} for k in shown
     ]
@@ -63,7 +66,6 @@ def _bars(candidates: Candidates, name: str, number: int, finding: str) -> Chart
     ]
     if len(shown) < len(found):
         legend.append(Key("none", "muted", f"{len(found) - len(shown)} of {len(found)} values are not drawn"))
-    listed = ", ".join(f"{row['name']} {row['posterior']:.1%}" for row in rows[:5])
     words = f"Weight over {name}, {len(found)} values, the heaviest first: {listed}. {finding}"
     spec = specification(f"marginal{number}", layers, height=BAR * len(rows) + BELOW)
     return Chart(f"marginal{number}", spec, words, tuple(legend))
@@ -117,7 +119,7 @@ def _histogram(candidates: Candidates, name: str, number: int, finding: str) -> 
         legend.append(Key("dashed", "standard", f"{candidates.usual}, {name} = {value_text(there)}"))
     outside = int(np.sum(~axis.holds(values)))
     if outside:
-        legend.append(Key("none", "muted", f"{outside} of {len(candidates)} candidates are not drawn"))
+        legend.append(Key("none", "muted", undrawn(outside)))
     for value, text, colour, dash in marks:
         rule = drawing([{"from": drawn(value), "text": text}]).mark_rule(color=colour, strokeWidth=2, strokeDash=dash)
         layers.append(rule.encode(x=x, tooltip=[alt.Tooltip("text:N", title=name)]))

@@ -1,0 +1,17 @@
+"""The colours of the style sheet by their names, for pictures that have no style sheet."""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def sheets() -> tuple[dict[str, str], dict[str, str]]:
+    """The colours of a light page, and those in which a dark page differs.
+
+    >>> sheets()[0]["surface"]
+    '#ffffff'
+    """
+    sheet = files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+    light, dark, *_ = re.findall(r":root \{(.*?)\}", sheet, flags=re.DOTALL)
+    return dict(re.findall(r"--(\w+): (#\w+);", light)), dict(re.findall(r"--(\w+): (#\w+);", dark))

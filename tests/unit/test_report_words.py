@@ -1,0 +1,210 @@
+"""A report says no more than is known, no less, and in the unit of the score."""
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import pacopt
+from pacopt import LossTable, plot, report_html
+from pacopt.claims import Quantile, Risk, Success, shared_out
+from pacopt.errors import ExportError
+from pacopt.report.evidence import draw_evidence
+from reports import first_screen, reportable, specs, uniform
+
+from .test_report_sections import against_several, drawn, rows_of, section
+
+EFFORT = pacopt.Effort("solved", 300, unit="iterations")
+
+
+def with_test(source, losses, start=True, candidates=None):
+    """The same certificate, with other losses on the test split: learned, and textbook below."""
+    losses = np.asarray(losses, dtype=float)
+    start = np.ones(losses.shape[1]) if start else None
+    rows = {"rows": ("learned", "standard")}
+    chosen = source.test.candidates if candidates is None else candidates
+    source.test = LossTable(losses, start, chosen, provenance=rows)
+    source.comparison = pacopt.Comparison.of(source.test, rows["rows"], source.certificate.design)
+    return source
+
+
+def solving(ours, theirs, test=40):
+    """Iterations of two candidates, of which the second is what one would use otherwise; infinite if not solved."""
+    losses = np.stack([ours, theirs])
+    table = LossTable(losses)
+    design = pacopt.Design.uniform(table, score=EFFORT)
+    certificate = pacopt.certify(table, design)
+    source = SimpleNamespace(certificate=certificate, table=table, curves=None, provenance={}, remarks=())
+    source.test = LossTable(losses[:, :test], candidates=table.candidates)
+    return with_test(source, losses[:, :test], start=False)
+
+
+def legend(text, name):
+    """The entries of the legends of a section."""
+    found = re.findall(r'aria-hidden="true"></span>(.*?)</li>', section(text, name))
+    return [entry.replace("\u00a0", " ") for entry in found]
+
+
+def test_a_headline_never_denies_a_gain_that_is_certified():
+    source = against_several({"close": 1.3}, ends=(0.05, 0.7))
+    gain = source.certificate.deployed.values["gain"]
+    few = source.test.select(columns=slice(0, 12))
+    source.test = replace(few, provenance=source.test.provenance)
+    source.comparison = pacopt.Comparison.of(source.test, ("learned", "standard"), source.certificate.design)
+    assert not source.comparison.factor("learned", "close").sure
+    words = first_screen(report_html(source))
+    assert "no difference" not in words
+    assert "times lower mean ratio than that of close, which 12 instances alone do not show" in words
+    assert f"certified is a gain of at least {source.certificate.design['gain'].shown(gain)} times" in words
+
+
+def test_less_than_one_win_in_a_hundred_is_not_called_certified():
+    source = against_several({"better": 0.912})
+    assert 0 < source.certificate.deployed.values["win"] < 0.01
+    words = first_screen(report_html(source))
+    assert "Still, this is certified" not in words
+    assert "No gain over better is certified." in words
+
+
+def test_whoever_learns_the_textbooks_hyperparameters_is_told_to_keep_them():
+    ours = uniform(1, 300)[0]
+    source = reportable(np.stack([ours, 2 * ours, 3 * ours]), candidates={"w": np.array([0.1, 0.2, 0.3])})
+    source = with_test(source, np.stack([ours, ours]), candidates={"w": np.array([0.1, 0.1])})
+    text = report_html(source)
+    words = first_screen(text)
+    assert "The textbook's hyperparameters are the best of 3 candidates: keep them." in words
+    assert "the same as the textbook on all 300 test instances" in words
+    assert "between" not in words, "what is the same needs no interval"
+    assert "The same as the textbook on all 300 test instances" in section(text, "rivals")
+    assert legend(text, "rivals") == ["learned is equal (300)"]
+
+
+def test_a_claim_within_its_interval_is_not_contradicted():
+    rng = np.random.default_rng(0)
+    source = reportable(rng.uniform(0.0, 0.1, (2, 1000)))
+    risk = source.certificate.deployed.values["risk"]
+    test = np.append(np.full(24, 0.045), [1.0] * 2)
+    source = with_test(source, np.stack([test, test]))
+    assert source.comparison["learned"].mean > risk > source.comparison["learned"].interval[0]
+    text = report_html(source)
+    assert "No claim is contradicted by the 26 test instances" in section(text, "held")
+    assert {row[4] for row in rows_of(text, "held")[1:]} == {"yes", "not contradicted"}
+    assert "Not contradicted: measured on the wrong side" in section(text, "held")
+
+
+def test_every_run_of_an_instance_counts_as_a_failure():
+    rng = np.random.default_rng(4)
+    losses = rng.uniform(0.1, 0.3, (2, 300))
+    losses[1, 2::3] = np.nan  # the last of three runs of each instance
+    columns = pacopt.columns.Columns(np.full(100, 3), 3 * np.arange(100))
+    text = report_html(pacopt.certify(LossTable(losses, np.ones(300), columns=columns)))
+    assert "100 of 600 training runs failed, none of 300 with the certified candidate" in section(text, "failures")
+
+
+def test_whole_numbers_have_whole_bins():
+    rng = np.random.default_rng(0)
+    table = LossTable(rng.integers(5, 40, (2, 400)).astype(float))
+    text = report_html(pacopt.certify(table, pacopt.Design.uniform(table, score=EFFORT)))
+    bars = [row for row in drawn(text, "histogram") if "count" in row]
+    assert len(bars) == 35, "one for each number"
+    assert {row["to"] - row["from"] for row in bars} == {1.0}
+    assert {row["range"] for row in bars} == {str(number) for number in range(5, 40)}
+    table = LossTable(rng.integers(1, 250, (2, 400)).astype(float))
+    text = report_html(pacopt.certify(table, pacopt.Design.uniform(table, score=EFFORT)))
+    bars = [row for row in drawn(text, "histogram") if "count" in row]
+    assert {row["from"] % 1 for row in bars} == {row["to"] % 1 for row in bars} == {0.5}, "in decades too"
+    assert sum(row["count"] for row in bars) == 400
+
+
+def test_a_number_of_iterations_has_its_unit_and_an_unsolved_run_is_no_infinity():
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.integers(5, 40, 300).astype(float), rng.integers(100, 290, 300).astype(float)
+    theirs[rng.uniform(size=300) < 0.3] = np.inf
+    text = report_html(solving(ours, theirs)).replace("\u00a0", " ")
+    words = first_screen(text)
+    assert re.search(r"90 % of instances ≤ \d+ iterations", words)
+    assert re.search(r"are solved within \d+ iterations \(textbook: fewer than 90 % are solved\)", text)
+    assert "∞" not in text[text.index("<body>") : text.index('id="specs"')]
+    assert re.search(r"Not on the axis: runs that were not solved within 300 iterations \(textbook \d+\)", text)
+    assert {row[2] for row in rows_of(text, "rivals")[1:6]} <= {"failed", *(f"{k}" for k in range(100, 290))}
+    assert "3000" not in section(text, "profile")
+
+
+def test_a_learned_run_that_failed_has_a_whole_sentence_in_the_legend():
+    ours, theirs = np.full(200, 0.1), np.full(200, 0.5)
+    ours[:3], ours[3:5], theirs[4] = 3.0, 0.5, 0.6
+    text = report_html(reportable(np.stack([ours, theirs])))
+    assert legend(text, "rivals") == [
+        "learned is better (196) or equal (1)",
+        "the learned run failed, or ended above its start (3)",
+    ]
+    source = solving(np.append(np.full(299, 9.0), np.inf)[::-1], np.full(300, 20.0))
+    assert "the learned run was not solved within 300 iterations (1)" in legend(report_html(source), "rivals")
+
+
+def test_marks_that_are_not_there_have_no_entry_in_the_legend():
+    grid = {"a": np.linspace(0.1, 1, 12), "b": np.geomspace(0.01, 1, 12)}
+    losses = np.random.default_rng(1).uniform(0, 0.5, (12, 200))
+    assert legend(report_html(reportable(losses, None, grid)), "posterior")[:2] == ["candidate", "deployed"]
+    asked = report_html(reportable(losses, None, grid, min_success=0.5))
+    assert legend(asked, "posterior")[:2] == ["success at least 0.5 certified", "deployed"]
+    losses[6:, ::2] = np.nan
+    both = report_html(reportable(losses, None, grid, min_success=0.8))
+    assert legend(both, "posterior")[:2] == ["success at least 0.8 certified", "not certified at that level"]
+
+
+def test_a_few_candidates_far_away_leave_the_others_their_room():
+    rng = np.random.default_rng(1)
+    grid = {"a": np.append(rng.uniform(1.0, 1.1, 98), [40.0, 50.0]), "b": rng.uniform(1.0, 1.1, 100)}
+    losses = np.random.default_rng(1).uniform(0, 0.5, (100, 60))
+    losses[97:] = np.nan
+    losses[97, 0] = 0.1
+    text = report_html(pacopt.certify(LossTable(losses, np.ones(60), grid)))
+    assert "not drawn: 2 far away (2 failed)" in legend(text, "failures")
+    assert max(row["x"] for row in drawn(text, "failed0")) < 2
+
+
+def test_bars_of_whole_numbers_stand_in_their_order():
+    candidates = {"depth": np.array([33, 8, 39, 12]), "rule": np.array(["a", "b", "a", "b"])}
+    losses = np.linspace(0.2, 0.1, 4)[:, None] * np.ones(200)
+    text = report_html(pacopt.certify(LossTable(losses, np.ones(200), candidates)))
+    bars = max(specs(text)["marginal0"]["datasets"].values(), key=len)
+    assert [row["name"] for row in bars] == ["8", "12", "33", "39"]
+
+
+def test_tables_below_charts_are_folded_and_others_are_not():
+    text = report_html(reportable(uniform()))
+    assert "<details open" not in text
+    one = report_html(
+        pacopt.certify(
+            LossTable(uniform(), np.ones(300)),
+            pacopt.Design.uniform(LossTable(uniform(), np.ones(300)), claims=shared_out([Risk(), Quantile()])),
+        )
+    )
+    assert "<details open" in section(one, "choices"), "here the table is what there is to see"
+
+
+def test_a_frontier_of_one_choice_offers_no_trade():
+    table = LossTable(np.stack([np.full(300, 0.1), np.full(300, 0.2)]), np.ones(300))
+    claims = shared_out([Risk(), Success(), Quantile()])
+    chart = plot.frontier(pacopt.certify(table, pacopt.Design.uniform(table, claims=claims)))
+    words = " ".join([*chart.title.text, *chart.title.subtitle])
+    assert "there is nothing to trade" in words
+    assert "pick one" not in words
+
+
+def test_a_scatter_without_a_baseline_says_that_there_is_none():
+    source = reportable(uniform())
+    source.test = LossTable(source.test.losses[:1], np.ones(300), provenance={"rows": ("learned",)})
+    source.comparison = pacopt.Comparison.of(source.test, ("learned",), source.certificate.design)
+    with pytest.raises(ExportError, match="There is no baseline"):
+        plot.scatter(source)
+
+
+def test_instances_in_use_are_counted_in_whole_numbers(tmp_path):
+    picture = draw_evidence(tmp_path / "watch.svg", [(0, 0.0), (1, 0.2), (2, 0.1), (3, 0.4)], 100.0).read_text()
+    labels = re.findall(r">([\d.]+)</text>", picture)
+    assert {"0", "1", "2", "3"} <= set(labels)
+    assert not {"0.5", "1.5", "2.5"} & set(labels)
