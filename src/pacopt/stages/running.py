@@ -18,7 +18,7 @@ from pacopt.engines.legs import KeptLegs
 from pacopt.engines.racing import race
 from pacopt.engines.training import AbstractTraining, Descent
 from pacopt.engines.work import Tiles
-from pacopt.errors import DesignError
+from pacopt.errors import DesignError, correction, nearest
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -29,7 +29,7 @@ from pacopt.splits import Split
 from pacopt.stages.baselines import Opponent
 from pacopt.stages.course import Course
 from pacopt.stages.evaluation import number_of
-from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable
+from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable, rows_of
 from pacopt.support.arrays import digest
 from pacopt.support.interrupts import heed
 from pacopt.support.machine import cores
@@ -78,7 +78,7 @@ class Stages:
                 f"The objective is {objective!r}.",
                 f"It is the name of a claim: {', '.join(names)}.",
                 "",
-                'Leave it out for "risk".',
+                correction(objective, names) if nearest(objective, names) else 'Leave it out for "risk".',
             )
         chosen = self.claims[names.index(objective)]
         return replace(self, claims=(chosen, *(claim for claim in self.claims if claim is not chosen)))
@@ -199,7 +199,7 @@ class Stages:
     ) -> LossTable:
         """The candidates on instances of one part of the split."""
         heed()
-        with named(part):
+        with named(part, rows_of(self.split, part, instances)):
             return engine.table(candidates, instances, self.course.table(part), self.store)
 
 
