@@ -13,6 +13,7 @@ from pacopt.claims import AbstractClaim, compared_claims
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design, Seeding
 from pacopt.engines.base import AbstractEngine
+from pacopt.engines.blackbox.notes import notes_on
 from pacopt.engines.description import identity
 from pacopt.engines.legs import KeptLegs
 from pacopt.engines.racing import race
@@ -203,11 +204,14 @@ class Stages:
             return engine.table(candidates, instances, self.course.table(part), self.store)
 
 
-def described_machine(table: LossTable) -> dict[str, Any]:
-    """The hardware and versions that a table was computed with, as a JSON value."""
+def described_machine(table: LossTable, *engines: AbstractEngine) -> dict[str, Any]:
+    """The hardware and versions that a table was computed with, and the fixed settings of the first engine's solver."""
     versions = {**table.provenance["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
+    for engine in engines:
+        versions |= notes_on(engine)["versions"]
     hardware = {"cores": cores(), "machine": platform.machine(), "system": platform.system()}
-    return {"hardware": hardware, "versions": versions}
+    settings = notes_on(engines[0])["settings"] if engines else {}
+    return {"hardware": hardware, "versions": versions} | ({"settings": settings} if settings else {})
 
 
 def described_split(split: Split) -> dict[str, Any]:
