@@ -89,11 +89,11 @@ def plan(
         unit=unit,
     )
     output = Output(json, quiet)
-    of_success, of_the_mean = (success, drop), (risk, rise)
-    other = (within, targets, gain, factor)
-    everything = instances is not None or all(each is None for each in (*of_success, *of_the_mean, *other))
-    shown = (everything or any(each is not None for each in wishes) for wishes in (of_success, of_the_mean))
-    output.say(*plan_view(found, **dict(zip(("success", "mean"), shown, strict=True))))
+    wishes = (success, drop, risk, rise, within, targets, gain, factor)
+    everything = instances is not None or all(each is None for each in wishes)
+    of_success = everything or success is not None or drop is not None
+    of_the_mean = everything or risk is not None or rise is not None
+    output.say(*plan_view(found, success=of_success, mean=of_the_mean))
     output.document(asdict(found))
     if not found.possible:
         raise typer.Exit(1)

@@ -79,8 +79,10 @@ def plan_view(plan: Plan, *, success: bool = True, mean: bool = True) -> list[Re
             for size in plan.risks
         ],
     )
+    tables = [table for table, asked in ((sizes, success), (tightness, mean)) if asked]
     view: list[RenderableType] = [*plan.answers, *plan.limits]
-    view += [*(["", sizes] if success else []), *(["", tightness] if mean else [])]
+    for table in tables:
+        view += ["", table]
     if plan.budgets:
         parts = [(f"{size.train:,}", down(size.within)) for size in plan.budgets]
         view += ["", _table(f"Within the budget, {100 * plan.late_rate:g} % late", (INSTANCES, "at least"), parts)]

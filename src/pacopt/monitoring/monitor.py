@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pacopt.certificate import Certificate
-from pacopt.claims import Quantile, Success
 from pacopt.claims.base import Watched
 from pacopt.engines.solution import Solution
 from pacopt.errors import MonitorError
-from pacopt.monitoring.asking import amount, check_rate, checked_number, mean_of
+from pacopt.monitoring.asking import amount, check_rate, checked_number, is_binary, mean_of
 from pacopt.monitoring.evidence import Evidence
 from pacopt.support.arrays import digest
 from pacopt.support.numbers import is_whole
@@ -100,7 +99,7 @@ class Monitor:
                 )
             watched[name] = found
         # The mean of a group may be a fraction; a run succeeds or not.
-        either = [] if certificate.grouped else [name for name in named if isinstance(design[name], Success | Quantile)]
+        either = [] if certificate.grouped else [name for name, each in watched.items() if is_binary(each)]
         return Monitor(
             watched,
             every=every,
