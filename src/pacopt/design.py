@@ -13,7 +13,7 @@ from pacopt.bounds.informed import FAVOURITE, best_fraction, informed_grid, info
 from pacopt.claims import ALL, AbstractClaim, Shares, claim_from_dict, compared_claims, standard_claims
 from pacopt.claims.checking import check_name, check_shares, settled
 from pacopt.claims.standard import adjusted
-from pacopt.errors import DesignError
+from pacopt.errors import DesignError, correction
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.scores import ALL as SCORES
@@ -106,9 +106,12 @@ class Design:
         for claim in self.claims:
             if claim.name == name:
                 return claim
-        known = ", ".join(claim.name for claim in self.claims)
+        known = [claim.name for claim in self.claims]
         raise DesignError(
-            f"There is no claim {name!r} in the design.", f"Its claims are {known}.", "", "Use one of these."
+            f"There is no claim {name!r} in the design.",
+            f"Its claims are {', '.join(known)}.",
+            "",
+            correction(str(name), known),
         )
 
     def __contains__(self, name: object) -> bool:

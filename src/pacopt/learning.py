@@ -170,7 +170,7 @@ def learn(
             "textbook": number_of(table, standard.hyper),
             **usual_of(engine),
             **described_prior(chosen, trials),
-            **described_machine(table),
+            **described_machine(table, engine, *(each.engine for each in stages.opponents)),
         }
         if decisions is not None:
             about["decisions"] = list(decisions.names)

@@ -137,6 +137,7 @@ class Origin:
     failed_baselines: Mapping[str, int] = field(default_factory=dict)
     foreign_baselines: tuple[str, ...] = ()  # those that brought an engine of their own
     versions: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)  # of a solver, fixed for all runs
     hardware: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
@@ -222,5 +223,6 @@ _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
         lambda value: tuple(_text(name) for name, it in value.items() if "engine" in it),
     ),
     "versions": ("versions", _texts),
+    "settings": ("settings", _texts),
     "hardware": ("hardware", dict),
 }

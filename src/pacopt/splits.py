@@ -12,7 +12,7 @@ from pacopt.errors import SplitError
 from pacopt.instances import Instances
 from pacopt.support.numbers import is_whole
 from pacopt.support.repeats import sharing_by_chance
-from pacopt.support.rounding import and_more
+from pacopt.support.rounding import and_more, counted
 from pacopt.support.sizes import sizes_of
 from pacopt.support.source_rows import checked_rows
 
@@ -165,7 +165,8 @@ def split(
         )
     if sum(sizes.values()) > count:
         raise SplitError(
-            f"prior + train + test = {sum(sizes.values())}, but there are {count} {what}.",
+            f"prior + train + test = {sum(sizes.values()):,}, but there {'is' if count == 1 else 'are'} "
+            f"{counted(count, what.removesuffix('s'))}.",
             f"The parts are disjoint, so their sizes add up to at most the number of {what}.",
             f"One of the {what} in two parts would void the certificate.",
             f"Reduce a part, or collect more {what}.",

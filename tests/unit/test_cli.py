@@ -22,6 +22,7 @@ from pacopt import LossTable, __version__, certify, verify
 from pacopt.app import commands
 from pacopt.app.workplace import Workplace, interrupted, new_place, resumed_place
 from pacopt.errors import StorageError, TableError
+from pacopt.families.naming import NAMES
 
 INSTALLATION = Path(__file__).parents[2] / "docs/install.md"
 #: A user's code that prints, and that interrupts its own process if it is told to: after so many tiles are stored,
@@ -102,6 +103,48 @@ def test_the_help_of_a_command_has_an_example(command):
     assert answer.returncode == 0
     assert re.search(rf"Examples?: pacopt {command}", " ".join(answer.stdout.split()))
     assert "<bool>" not in answer.stdout, "a flag takes no value"
+
+
+def test_help_names_families_extras_and_no_types_of_python():
+    told = " ".join(pacopt("bench", "families", "--help").stdout.split())
+    for name in NAMES:
+        assert f" {name}" in told.replace(",", " ").replace(".", " "), name
+    assert "pacopt[families]" in told
+    assert "list[" not in told
+    told = " ".join(pacopt("reproduce", "--help").stdout.split())
+    assert "pacopt[papers]" in told
+    assert "list[" not in told
+
+
+def test_a_file_in_the_way_of_a_run_is_named(tmp_path):
+    (tmp_path / "afile").touch()
+    answer = pacopt("demo", "--out", "afile/deep/x", cwd=tmp_path)
+    assert answer.returncode == 2
+    assert "afile/deep/x cannot be written: afile is a file." in answer.stderr
+
+
+def test_a_run_that_is_not_there_is_answered_by_the_nearest(tmp_path):
+    for name in ("quadratic", "other"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "manifest.json").touch()
+    told = pacopt("verify", "runs/quadratics", cwd=tmp_path).stderr
+    assert "Check the path; did you mean 'quadratic'?" in told
+    assert "save" not in told.replace("saved", "").replace("Learned.save", "")
+    assert "Name a run in it: runs/other, runs/quadratic." in pacopt("verify", "runs", cwd=tmp_path).stderr
+
+
+def test_a_plan_shows_tables_of_what_was_asked_for():
+    success, mean, budget = "Training instances that certify", "Expected bound on a mean", "Within the budget"
+    for arguments, shown in {
+        ("--success", "0.9"): {success},
+        ("--risk", "0.06"): {mean},
+        ("--within", "0.9"): {budget},
+        ("--instances", "1400"): {success, mean},
+        (): {success, mean},
+    }.items():
+        answer = pacopt("plan", *arguments)
+        assert {title for title in (success, mean, budget) if title in answer.stdout} == shown, arguments
+        assert pacopt("plan", *arguments, "--quiet").stdout == ""
 
 
 @pytest.mark.parametrize("arguments", [["demo"], ["bench", "families"]], ids=" ".join)

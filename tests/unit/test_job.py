@@ -2,17 +2,22 @@
 
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pacopt
+from pacopt import algorithms, problems
+from pacopt.algorithms import AbstractAlgorithm
 from pacopt.app.job_example import write_example
 from pacopt.app.job_file import read_job
 from pacopt.app.job_keys import TABLES, TOP
+from pacopt.app.job_names import Lookup, concrete
 from pacopt.app.job_parts import prepare_code, prepare_job
-from pacopt.errors import JobError, PriorError
+from pacopt.errors import DesignError, JobError, PriorError, TableError
+from pacopt.problems import AbstractProblem
 
 OWN = """
 import jax.numpy as jnp
@@ -107,6 +112,9 @@ def folder(tmp_path_factory):
     np.savez(place / "users.npz", b=rng.normal(size=(6, 12)), user=np.full((6, 2), 1))
     np.savez(place / "twice.npz", A=np.ones((1400, 12, 10)), b=np.ones((1400, 12)))
     np.savez(place / "few.npz", b=rng.normal(size=(2, 12)))
+    np.savez(place / "one.npz", b=rng.normal(size=(1, 12)))
+    np.savez(place / "none.npz", b=rng.normal(size=(0, 12)))
+    np.savez(place / "texts.npz", b=np.array(["a", "b", "c"]))
     np.savez(place / "objects.npz", b=np.array([{}, []], dtype=object))
     np.save(place / "single.npz", np.ones(3))
     Path(place / "single.npz.npy").rename(place / "single.npz")
@@ -371,7 +379,7 @@ MISTAKES = {
     "a text that is no npz": ([("instances", '"my_own.py"')], "instances", "could not be read as an npz archive"),
     "ragged arrays": ([("instances", '"ragged.npz"')], "instances", "different leading axes"),
     "a folder for a file": ([("instances", '"."')], "instances", "could not be read"),
-    "more than there are": ([("train", 2000)], "split", "prior + train + test = 2400, but there are 1400"),
+    "more than there are": ([("train", 2000)], "split", "prior + train + test = 2,400, but there are 1,400"),
     "instances that stand twice": ([("instances", '"twice.npz"')], "split", "are the same"),
     "equal rows": ([("instances", '"twice.npz"')], "split", "say so with [split] allow_duplicates = true: removing"),
     "a part as a fraction": ([("train", 0.8)], "split.train", "is 0.8; it must be a number of instances, at least 1"),
@@ -392,6 +400,22 @@ MISTAKES = {
     "a home that nobody has": ([("instances", '"~nobody_has_this/d.npz"')], "instances", "is '~nobody_has_this/d.npz'"),
     "code with a syntax error": ([("problem", '"my_syntax:x"')], "problem", "(my_syntax.py, line 2): SyntaxError"),
     "code that raises anything": ([("problem", '"my_base:x"')], "problem", "(my_base.py, line 4): Odd: odd"),
+    "a misspelt hyperparameter of the baseline": (
+        [("baseline", "{ stepsize = 0.1, momentum = 0.5 }")],
+        "baseline",
+        "HeavyBall has no hyperparameter 'stepsize'; did you mean 'step_size'?",
+    ),
+    "half a baseline": ([("baseline", "{ step_size = 0.1 }")], "baseline", "has no value for momentum"),
+    "one row": ([("instances", '"one.npz"')], "instances", "one.npz holds 1 row; at least 3 are needed"),
+    "no rows": ([("instances", '"none.npz"')], "instances", "none.npz holds 0 rows; at least 3 are needed"),
+    "texts": ([("instances", '"texts.npz"')], "instances", "holds text. Instances are"),
+    "texts for a solver": ([("instances", '"texts.npz"')], "instances", 'from files: instances = "data/*.mps"'),
+    "objects": ([("instances", '"objects.npz"')], "instances", "its array b holds Python objects"),
+    "an algorithm made of objects": (
+        [("algorithm", '"WarmStart"')],
+        "algorithm",
+        'make an object of it in your module and name that: algorithm = "my_module:my_object"',
+    ),
     "an infinite interval": ([("momentum", "[0.0, inf]")], "domain.momentum", "both finite"),
 }
 
@@ -410,6 +434,68 @@ def test_a_mistake_is_named_with_its_line_and_what_to_do(folder, name):
     stands = [line for line in path.read_text().splitlines() if re.match(rf"{key.rpartition('.')[2]} = ", line)]
     if stands and "is missing" not in expected:
         assert f"line {line_of(path, stands[0])}, {key}" in text, text
+
+
+@pytest.mark.parametrize("key", ["algorithm", "problem"])
+def test_built_in_names_that_are_offered_can_be_used(folder, key):
+    with pytest.raises(JobError) as error:
+        prepare_job(changed(folder, (key, '"Walrus"')))
+    offered = re.findall(r"'(\w+)'", str(error.value).partition("choose from")[2])
+    assert {"HeavyBall", "ScalarRule"} < {*offered} or key == "problem"
+    for name in offered:
+        job, mistakes = read_job(changed(folder, (key, f'"{name}"')))
+        base, package = (AbstractAlgorithm, algorithms) if key == "algorithm" else (AbstractProblem, problems)
+        arrays = {} if key == "algorithm" else {field.name: np.eye(2) for field in fields(getattr(pacopt, name))}
+        assert Lookup(job, mistakes).made(key, base, concrete(package, base), arrays) is not None, mistakes
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("min_success", 0.9999, r"line {line}: min_success is 0.9999, with 1,000 training instances\. .* pacopt plan"),
+        ("objective", '"rsk"', r"line {line}: The objective is 'rsk'\. .* did you mean 'risk'\?"),
+    ],
+)
+def test_what_is_only_found_when_a_job_runs_is_said_with_its_line(folder, key, value, expected):
+    path = changed(folder, (key, value))
+    with pytest.raises(DesignError, match=expected.format(line=line_of(path, f"{key} = "))):
+        prepare_job(path).learn()
+
+
+@pytest.mark.parametrize(
+    ("loss", "told", "remedy"),
+    [("- 50.0", r"-\d\d?\.\d\d?", "Subtract a lower bound"), ("* jnp.nan", "nan", "Check the data of that instance")],
+)
+def test_a_start_that_is_not_valid_is_named_by_its_row_in_the_file(folder, loss, told, remedy):
+    name = "my_negative" if "50" in loss else "my_nan"
+    code = (folder / "my_problem.py").read_text()
+    (folder / f"{name}.py").write_text(code.replace('instance["b"]) ** 2)\n', f'instance["b"]) ** 2) {loss}\n', 1))
+    prepared = prepare_job(changed(folder, ("problem", f'"{name}:LeastSquares"')))
+    with pytest.raises(TableError) as error:
+        prepared.learn()
+    found = re.search(rf"start loss of instance (\d+) is {told}; .* Instance \1 is row (\d+) of", error.value.found)
+    assert found, error.value
+    assert int(found[2]) == prepared.split.rows["prior"][int(found[1])]
+    assert error.value.remedy.startswith(remedy)
+
+
+def test_the_solver_of_the_example_runs_when_its_lines_are_switched_on(folder):
+    text = (folder / "job.toml").read_text()
+    text = re.sub(r"^(problem|algorithm|steps) = .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^# (?=(solver|defaults) = )", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^# candidates = 256", "candidates = 8", text, count=1, flags=re.MULTILINE)
+    (folder / "changed.toml").write_text(text)
+    learned = prepare_job(folder / "changed.toml").learn()
+    assert learned.certificate.attained
+    assert "than that of the defaults" in learned.certificate.sentences["gain"]
+
+
+def test_data_in_place_of_a_job_is_called_by_its_name(folder):
+    with pytest.raises(JobError, match=r'not a job file, but an npz file.* instances = "my_instances.npz"'):
+        read_job(folder / "my_instances.npz")
+    (folder / "latin.toml").write_bytes("# \xe4".encode("latin-1"))
+    with pytest.raises(JobError, match="not a text file in UTF-8: byte 3 is 0xe4"):
+        read_job(folder / "latin.toml")
 
 
 def test_hyperparameters_that_the_algorithm_has_not_are_named_with_the_nearest(folder):

@@ -9,7 +9,7 @@ import pytest
 import alone
 import pacopt
 from pacopt.app.job_parts import prepare_job
-from pacopt.errors import JobError
+from pacopt.errors import JobError, TableError
 
 MODULE = """
 import time
@@ -105,6 +105,15 @@ def test_instances_may_be_files_by_a_pattern(folder):
     assert prepared.learn().certificate.deployed.budget < 150
 
 
+def test_a_solver_without_a_score_is_told_what_to_write_in_the_job(folder):
+    text = JOB.replace('score = { effort = "solved", cap = 150, unit = "iterations" }\n', "")
+    (folder / "job.toml").write_text(text.replace("budget = { solved = 0.8 }\n", ""))
+    with pytest.raises(TableError, match=r'The score is "ratio",') as error:
+        prepare_job(folder / "job.toml").learn()
+    assert 'score = { effort = "solved", unit = "iterations" }' in error.value.remedy
+    assert "pacopt." not in error.value.remedy
+
+
 def test_a_loss_with_a_declared_range_can_be_the_score(folder):
     text = JOB.replace('{ effort = "solved", cap = 150, unit = "iterations" }', '{ largest = 2.0, noun = "residual" }')
     (folder / "job.toml").write_text(text.replace("budget = { solved = 0.8 }\n", ""))
@@ -122,6 +131,8 @@ def test_a_loss_with_a_declared_range_can_be_the_score(folder):
         ("limit = 20.0", "limit = -1", "a number of seconds"),
         ("limit = 20.0", "memory = 0", "a number of GiB"),
         ("damping = 0.8, variant", "damping = [0.8], variant", "the usual hyperparameters of the solver"),
+        ("damping = 0.8, variant", "dampin = 0.8, variant", r"line \d+, defaults: .*'dampin'.* Did you mean 'damping'"),
+        (", batch = 1 }", " }", "defaults: There is no default for 'batch'"),
         ("limit = 20.0", "steps = 20", "a solver decides this itself; leave it out, or leave out solver"),
         ('solver = "my_solver:solve"', 'engine = "my_solver:ready"', "is for a solver; leave it out, or name one"),
         ("limit = 20.0", 'engine = "my_solver:ready"', "is given beside an engine; leave out one of them"),

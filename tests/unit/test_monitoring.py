@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 import threading
@@ -149,6 +150,35 @@ def test_a_claim_that_says_nothing_cannot_be_watched(certificate):
         Monitor.of(None)
 
 
+@pytest.mark.parametrize("claim", ["success", "quantile"])
+def test_a_fraction_is_no_score_of_a_claim_about_shares(certificate, claim):
+    monitor = Monitor.of(certificate, claim)
+    for score in (0, 1.0, True * 1):
+        monitor.update(score)
+    for score in (0.03, [0, 0.5]):
+        with pytest.raises(
+            MonitorError, match=f"the claim '{claim}' is watched.* a run scores 0 if it went as claimed"
+        ):
+            monitor.update(score)
+    monitor.update([0, 1])
+
+
+def test_a_monitor_says_its_evidence_in_plain_numbers_and_against_which_claim(certificate):
+    monitor = told(Monitor.of(certificate), [0.02] * 5)
+    assert monitor.summary["threshold"] == 100_000
+    assert monitor.summary["claims"] == ["risk"]
+    assert re.fullmatch(r"No alarm: 5 instances, evidence [\d.]+ of 100,000 against the claim 'risk'\.", str(monitor))
+    alarm = told(
+        Monitor.of(certificate, ["risk", "success"], ever=0.01), [Solution.safeguarded(None, None, 3, 2, 5)] * 9
+    )
+    assert re.match(r"ALARM: 9 instances, evidence [\d,e+.]+ of 100 against the claim 'success'\. ", str(alarm))
+
+
+def test_a_misspelt_claim_is_answered_by_the_nearest(certificate):
+    with pytest.raises(DesignError, match="did you mean 'success'"):
+        Monitor.of(certificate, "succes")
+
+
 def test_a_group_counts_as_its_mean(certificate):
     one, other = Monitor.of(certificate), Monitor.of(certificate)
     one.update([0.1, 0.2, 0.6])
@@ -289,6 +319,7 @@ def test_the_command_line_says_whether_it_still_holds(run):
     told = piped("run", "-", cwd=run, text=(run / "drifted.csv").read_text())
     assert told.returncode == 1
     assert "ALARM" in told.stdout
+    assert "the lines after it were not counted" in command("run", "drifted.csv", cwd=run).stderr
 
 
 def test_the_command_line_goes_on_from_a_state(run, tmp_path):

@@ -1,5 +1,7 @@
 """A plan tells beforehand what certificates say afterwards."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -177,3 +179,21 @@ def test_a_plan_speaks_in_the_unit_of_the_score():
     for wrong in ({"top": 0}, {"top": np.inf}, {"unit": 3}):
         with pytest.raises(DesignError):
             make_plan(instances=1400, **wrong)
+
+
+def test_a_plan_in_steps_speaks_of_steps():
+    plan = make_plan(instances=1400, mean=10.0, rise=15.0, top=50.0, unit="steps", variation=0.5)
+    assert "One (a run that scores 50 steps) that happens" in plan.limits[0]
+    assert "bounds on the mean are predictions for scores" in plan.caution
+    assert "ratio" not in " ".join((*plan.answers, *plan.limits, plan.caution))
+
+
+def test_what_is_certified_and_what_is_watched_are_one_number():
+    plan = make_plan(instances=1400, rise=0.1, drop=0.9)
+    (bound,) = re.findall(r"a bound of about ([\d.]+)", " ".join(plan.answers))
+    (success,) = re.findall(r"success with probability at least ([\d.]+)", " ".join(plan.answers))
+    assert f"rises from {bound} to 0.1" in " ".join(plan.answers)
+    assert f"drops from {success} to 0.9" in " ".join(plan.answers)
+    given = make_plan(risk=0.07, rise=0.1, success=0.995, drop=0.9)
+    assert "rises from 0.07 to 0.1" in " ".join(given.answers)
+    assert "drops from 0.995 to 0.9" in " ".join(given.answers)

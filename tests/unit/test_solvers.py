@@ -1,5 +1,6 @@
 """OSQP, SCS and Clarabel as solvers whose settings are learned."""
 
+import importlib
 import subprocess
 import sys
 
@@ -188,6 +189,9 @@ LEARNED = {
 }
 
 
+FIXED = {name: {"eps_abs": "1e-06", "eps_rel": "0.0"} for name in ("osqp", "scs")} | {"clarabel": {"max_threads": "1"}}
+
+
 @each
 def test_settings_are_learned_and_certified(name):
     split = pacopt.split(points(260, seed=2), prior=30, train=200, test=30, seed=0)
@@ -200,6 +204,9 @@ def test_settings_are_learned_and_certified(name):
     assert within in str(certificate)
     assert certificate.deployed.risk <= cap
     assert audit(certificate.to_dict(), learned.table).passed
+    assert learned.origin.versions[name] == importlib.import_module(name).__version__
+    assert learned.origin.settings.items() >= FIXED[name].items(), "in plain text"
+    assert name not in learned.table.provenance["versions"], "notes change no hash"
     solution = learned.solve(split.test[0])
     assert solution.time == solution.steps == make().function(learned.hyper, split.test[0]).iterations
 

@@ -46,6 +46,9 @@ def families(
 
     All solvers get the same number of gradients. The prior split decides which of the usual ones is best; the gain
     over it is certified. Optuna has as many runs, in at most 300 trials. Exit code 1 if a claim fails on fresh draws.
+
+    Families: quadratics, lasso, sparse_coding, breast_cancer, digits, wine, deblurring, networks, stochastic_networks,
+    quadcopter. They need more packages than the rest: pip install "pacopt\\[families]".
     """
     from pacopt.app.presenting import families_view
     from pacopt.app.workplace import check_writable, free

@@ -222,7 +222,8 @@ def watch(
 ) -> None:
     """Check whether a certificate still holds in use. Exit code 1 if there is an alarm, 2 if there are no scores.
 
-    Pass the score of the claim: for the mean, z between 0 and 1 (the final-to-initial ratio, with the safeguard).
+    Pass the score of the claim: for the mean, z between 0 and 1 (the final-to-initial ratio, with the safeguard); for
+    success, 0 for a run that succeeded and 1 for one that did not.
     """
     from pacopt.app.watching import watch_scores
 
@@ -252,7 +253,10 @@ def reproduce(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the paper's four experiments and write a page: figures, published numbers beside ours, verdicts, a tally."""
+    """Run the paper's four experiments and write a page: figures, published numbers beside ours, verdicts, a tally.
+
+    It needs more packages than the rest: pip install "pacopt\\[papers]".
+    """
     from pacopt.app.presenting import reproduced_view
     from pacopt.papers.sucker_ochs_2023.page import PAGE, document, tally_line, write_page
     from pacopt.papers.sucker_ochs_2023.reproduction import (

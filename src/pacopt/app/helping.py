@@ -27,10 +27,12 @@ def command(app: typer.Typer, epilog: str) -> Callable[[Callable[..., None]], Ca
 
 
 def _untyped(params: list[Any]) -> list[Any]:
-    """Flags take no value, so that their type would only mislead."""
+    """Flags take no value, so that their type would only mislead; of a list, the type of one value is shown."""
     for param in params:
         if getattr(param, "is_flag", False):
             param.metavar = ""
+        elif param.nargs != 1:
+            param.bare_type = lambda: "str"  # not list[str], which is Python
     return params
 
 

@@ -11,7 +11,7 @@ JOB = """\
 # A job for pacopt. Run it:  pacopt learn {name}
 # Paths and modules are looked up beside this file. Lines that are commented out are optional.
 
-problem = "{module}:LeastSquares"     # module:Name of your code, or a built-in: DiagonalQuadratic, SharedQuadratic
+problem = "{module}:LeastSquares"     # module:Name of your code, or a built-in such as DiagonalQuadratic
 algorithm = "HeavyBall"                 # GradientDescent, Nesterov, ScalarRule and others, or module:Name
 instances = "{data}"          # arrays with a common leading axis, one problem per row
 steps = 5                               # steps of the algorithm on each instance
@@ -27,20 +27,20 @@ min_success = 0.95                      # the success probability to certify; le
 # quantile_level = 0.9                  # "at least 90 % of instances end at a ratio of at most ..."
 # seed = 0                              # of the split and the search; the same seed gives the same result
 # candidates = 256                      # hyperparameters tried on all training instances
-# solver = "{module}:solve"           # any function of hyperparameters and an instance that returns a loss or a
-#                                       # pacopt.Result, instead of problem, algorithm and steps; [domain] is its space
-# defaults = {{ damping = 0.5 }}          # its usual hyperparameters, over which a gain is claimed
+# solver = "{module}:solve"           # instead of problem, algorithm and steps, which go then: any function of
+#                                       # hyperparameters and an instance; [domain] is its space
+# defaults = {{ step_size = 0.02, momentum = 0.5 }}  # its usual hyperparameters, over which a gain is claimed
 # workers = 2                           # processes that run the solver side by side
 # limit = 10.0                          # seconds after which a run of the solver is stopped
 # memory = 4.0                          # GiB that a worker may use
-# engine = "{module}:Solver"          # your own engine, instead of problem, algorithm and steps
-# groups = "user"                       # the array that says which rows belong together: then a draw is a group
+# engine = "module:Name"                # an engine that you have written, instead of problem, algorithm and steps
+# groups = "name"                       # the array of yours that says which rows belong together: a draw is a group
 # replicates = 1                        # runs of each instance, for an algorithm that draws random numbers
 # racing = false                        # true: drop hopeless candidates early; pays with thousands of them
 # precision = "float64"                 # or "float32"
 # curvature = [1.0, 100.0]              # [mu, L] for the textbook hyperparameters, which become a candidate and
 #                                       # widen the search domain; never from training instances
-# shared = "shared.npz"                 # data shared by all instances: the fields of the problem
+# shared = "name.npz"                   # a file of yours with data shared by all instances: fields of the problem
 
 [split]                                 # leave it out for the recommended one; pacopt plan says what sizes can certify
 prior = 200                             # to find candidates
@@ -72,6 +72,7 @@ MODULE = '''\
 """The problem that {name} learns to solve: replace it with yours."""
 
 import jax.numpy as jnp
+import numpy as np
 
 import pacopt
 
@@ -92,6 +93,15 @@ def solved(x, instance):
     """Your own success criterion: the residual is below a tenth of |b|."""
     residual = instance["A"] @ x - instance["b"]
     return jnp.sum(residual**2) <= 0.01 * jnp.sum(instance["b"] ** 2)
+
+
+def solve(hyper, instance):
+    """A solver without JAX, for the line `solver` of the job: here heavy-ball in NumPy, but any code will do."""
+    A, b = instance["A"], instance["b"]
+    x = before = np.zeros(A.shape[1])
+    for _ in range(5):
+        x, before = x - hyper["step_size"] * (A.T @ (A @ x - b)) + hyper["momentum"] * (x - before), x
+    return pacopt.Result(loss=0.5 * np.sum((A @ x - b) ** 2), start_loss=0.5 * np.sum(b**2))
 '''
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import tomllib
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,7 +93,7 @@ def refuse(job: Job, mistakes: list[Mistake]) -> None:
     """Raise an error that lists all mistakes with their lines, if there are any."""
     if not mistakes:
         return
-    placed = sorted(((_line(job.text, mistake.key), mistake) for mistake in mistakes), key=lambda pair: pair[0])
+    placed = sorted(((line_of(job.text, mistake.key), mistake) for mistake in mistakes), key=lambda pair: pair[0])
     listed = "".join(f"\n- {f'line {line}, ' if line else ''}{mistake.key}: {mistake.text}" for line, mistake in placed)
     count = "a mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
     raise JobError(
@@ -104,8 +105,18 @@ def _content(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except UnicodeDecodeError as error:
+        if zipfile.is_zipfile(path):
+            raise JobError(
+                f"{path} is not a job file, but an npz file or another archive.",
+                "A job is a text file in TOML, which names the instances.",
+                "",
+                f'Write a job with the line instances = "{path.name}"; pacopt learn --init writes an example.',
+            ) from error
         raise JobError(
-            f"{path} is not a text file: {error}.", "A job is a TOML file in UTF-8.", "", "Save it as such."
+            f"{path} is not a text file in UTF-8: byte {error.start + 1} is {error.object[error.start]:#04x}.",
+            "A job is a TOML file in UTF-8.",
+            "",
+            "Save it as such; pacopt learn --init writes an example.",
         ) from error
     except OSError as error:
         others = sorted(other.name for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
@@ -153,7 +164,7 @@ def _elsewhere(name: str) -> str:
     return f"it belongs in [{tables[0]}]" if tables else ""
 
 
-def _line(text: str, key: str) -> int:
+def line_of(text: str, key: str) -> int:
     """The line of a key; 0 if it is not on a line."""
     table, _, name = key.rpartition(".")
     current = ""

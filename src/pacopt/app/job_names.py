@@ -20,8 +20,10 @@ from pacopt.instances import Instances
 from pacopt.splits import split
 from pacopt.support.arrays import load_npz
 from pacopt.support.rounding import counted
-from pacopt.support.sizes import recommended_split
+from pacopt.support.sizes import FEWEST, recommended_split
 
+#: Fields of a class that the job says by a key of the same name.
+TOLD = ("steps",)
 #: Letters that make a pattern of a name.
 PATTERN = "*?["
 
@@ -71,7 +73,8 @@ class Lookup:
             return None
         if ":" not in reference:
             if reference not in builtin:
-                hint = suggest(reference, builtin)
+                usable = [name for name, kind in builtin.items() if key == "problem" or not self._lacking(kind, {})]
+                hint = suggest(reference, usable)
                 self.note(key, f'there is no built-in {reference!r}; {hint} Your own is "module:Name"')
                 return None
             found: Any = builtin[reference]
@@ -92,12 +95,9 @@ class Lookup:
 
     def _instance(self, key: str, kind: type, arrays: Mapping[str, np.ndarray]) -> Any:
         known = {field.name: field for field in fields(kind)} if is_dataclass(kind) else {}
-        lacking = [
-            name
-            for name, field in known.items()
-            if field.init and name not in arrays and field.default is MISSING and field.default_factory is MISSING
-        ]
-        told = {name: self.job.top[name] for name in ("steps",) if name in lacking}
+        lacking = self._lacking(kind, arrays)
+        told = {name: self.job.top[name] for name in TOLD if name in known and name not in arrays}
+        told = {name: value for name, value in told.items() if _required(known[name])}
         surplus = [name for name in arrays if name not in known]
         for name in surplus:
             self.note("shared", f"{kind.__name__} has no field {name!r}; {suggest(name, known)}")
@@ -110,11 +110,20 @@ class Lookup:
             return kind(**told, **{name: array.item() if array.ndim == 0 else array for name, array in arrays.items()})
         except Exception as error:  # whatever the user's own class raises
             if lacking and isinstance(error, TypeError):
-                remedy = 'give an npz file with them as "shared"' if key == "problem" else "construct it in your module"
-                self.note(key, f"{kind.__name__} needs the fields {', '.join(lacking)}; {remedy}, or name an object")
+                remedy = (
+                    'give an npz file with them as "shared", or name an object'
+                    if key == "problem"
+                    else f'make an object of it in your module and name that: {key} = "my_module:my_object"'
+                )
+                self.note(key, f"{kind.__name__} needs the fields {', '.join(lacking)}; {remedy}")
             else:
                 self.note(key, f"{kind.__name__} cannot be constructed: {type(error).__name__}: {error}")
             return None
+
+    def _lacking(self, kind: type, arrays: Mapping[str, np.ndarray]) -> list[str]:
+        """The fields that an object of the class needs, and that neither the arrays nor the job say."""
+        known = fields(kind) if is_dataclass(kind) else ()
+        return [field.name for field in known if field.name not in {*arrays, *TOLD} and _required(field)]
 
     def arrays(self, key: str) -> dict[str, np.ndarray] | None:
         """The arrays of the file that a key names; None if it names none, or none that can be read."""
@@ -163,7 +172,7 @@ class Lookup:
             key = "groups"
             instances = Instances(arrays, labels)
         except PacoptError as error:
-            self.note(key, f"{error}")
+            self.note(key, in_job_words(f"{error}"))
             return None
         return self._split(instances)
 
@@ -187,6 +196,8 @@ class Lookup:
             return None
         table = self.job.tables.get("split")
         try:
+            if self._too_few(instances, table or {}):
+                return None
             if table is None or "train" not in table:
                 sizes = recommended_split(instances.count, self.job.top["min_success"])
                 table = {"prior": sizes.prior, "train": sizes.train, "test": sizes.test, **(table or {})}
@@ -196,6 +207,16 @@ class Lookup:
         except PacoptError as error:
             self.note("split", in_job_words(f"{error}"))
             return None
+
+    def _too_few(self, instances: Instances, table: Mapping[str, Any]) -> bool:
+        """Whether no split could have its parts, whatever its sizes; that is the fault of the instances."""
+        count, what = instances.count, "row" if instances.content is None else "file"
+        asked = sum(table.get(name) or 0 for name in ("prior", "train", "test"))
+        if count >= FEWEST or (0 < asked <= count):
+            return False
+        told = counted(count, what if instances.groups is None else "group")
+        self.note("instances", f"{self.job.top['instances']} holds {told}; at least {FEWEST} are needed")
+        return True
 
     def truncation(self) -> Truncation | None:
         """What the job declares of the start loss."""
@@ -208,6 +229,11 @@ class Lookup:
         except PacoptError as error:
             self.note("absolute", f"{error}")
             return None
+
+
+def _required(field: Any) -> bool:
+    """Whether an object cannot be made without a value for this field."""
+    return bool(field.init and field.default is MISSING and field.default_factory is MISSING)
 
 
 def concrete(module: Any, base: type) -> dict[str, type]:
@@ -244,7 +270,8 @@ def _import_failure(module: str, error: BaseException, folder: Path) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         name, line = error.filename, error.lineno
     place = f" ({Path(name).name}, line {line})" if name else ""
-    return f"importing {module} fails{place}: {type(error).__name__}: {error}"
+    text = error.msg if isinstance(error, SyntaxError) else f"{error}"  # its text would repeat the place
+    return f"importing {module} fails{place}: {type(error).__name__}: {text}"
 
 
 def _modules(folder: Path) -> Iterable[str]:

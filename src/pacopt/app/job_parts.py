@@ -18,6 +18,7 @@ from pacopt.app.job_names import Lookup, concrete
 from pacopt.app.job_words import in_job_words, told_in_job_words
 from pacopt.bounds.absolute import Truncation
 from pacopt.engines.base import AbstractEngine
+from pacopt.engines.blackbox.checks import check_space
 from pacopt.engines.blackbox.engine import BlackBox
 from pacopt.engines.description import described
 from pacopt.engines.traced.nesting import flat_space
@@ -93,7 +94,7 @@ class Prepared:
     ) -> Learned:
         """Run the job; the result remembers the file that asked for it."""
         top = self.job.top
-        with _own_failures(self.job), told_in_job_words():
+        with _own_failures(self.job), told_in_job_words(self.job):
             learned = learn(
                 *self.code.parts(self.split),
                 **{name: top[name] for name in AS_THEY_ARE},
@@ -158,6 +159,13 @@ def _solver(parts: Lookup) -> AbstractEngine | None:
     if found is not None and not parts.job.domain:
         parts.note("domain", "is missing; a solver needs a line for each hyperparameter")
         return None
+    if any(mistake.key.startswith("domain.") for mistake in parts.mistakes):
+        return None  # of a space with holes, nothing else can be said
+    try:
+        check_space(parts.job.domain, top["defaults"])
+    except PacoptError as error:
+        parts.note("defaults", f"{error}")
+        return None
     try:
         return None if found is None else BlackBox(found, parts.job.domain, **{name: top[name] for name in OF_A_SOLVER})
     except PacoptError as error:
@@ -174,16 +182,25 @@ def prepare_job(path: str | Path) -> Prepared:
     searched = code.algorithm or code.engine
     if searched is not None:
         known = searched.space if isinstance(searched, AbstractEngine) else flat_space(searched)
-        for name in job.domain:
-            if name not in known:
-                hint = suggest(name, known)
-                mistakes.append(
-                    Mistake(f"domain.{name}", f"{type(searched).__name__} has no such hyperparameter; {hint}")
-                )
+        mistakes.extend(_unknown(job, known, type(searched).__name__))
     divided = parts.split()
     truncation = parts.truncation()
     refuse(job, mistakes)
     return Prepared(job, code, divided, prior or _found(job), truncation, _sources())
+
+
+def _unknown(job: Job, known: Mapping[str, Any], kind: str) -> Iterator[Mistake]:
+    """Hyperparameters in the domain and the baseline that there are not, or that are missing."""
+    for name in job.domain:
+        if name not in known:
+            yield Mistake(f"domain.{name}", f"{kind} has no such hyperparameter; {suggest(name, known)}")
+    baseline = job.top["baseline"]
+    if isinstance(baseline, dict):
+        surplus, lacking = ([n for n in a if n not in b] for a, b in ((baseline, known), (known, baseline)))
+        for name in surplus:
+            yield Mistake("baseline", f"{kind} has no hyperparameter {name!r}; {suggest(name, lacking or known)}")
+        if lacking and not surplus:
+            yield Mistake("baseline", f"has no value for {', '.join(lacking)}; give one for each hyperparameter")
 
 
 def _found(job: Job) -> Search | Train | None:

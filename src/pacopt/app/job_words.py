@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pacopt.app.job_file import Job, line_of
 from pacopt.app.job_keys import TOP
 from pacopt.errors import PacoptError
 
@@ -17,6 +18,11 @@ _PHRASES = (
     (r"dtype=numpy\.(\w+)", r'precision = "\1"'),
     (r"pacopt\.Baseline\(\{\"(\w+)\": ([\w.+-]+)\}\)", r"baseline = { \1 = \2 }"),
     (r"pacopt\.Effort\(([\d.]+)\)", r"score = { effort = \1 }"),
+    (r"pacopt\.Effort\(\"(\w+)\", unit=\"(\w+)\"\)", r'score = { effort = "\1", unit = "\2" }'),
+    (r"pacopt\.Ranged\(([\d.]+)\)", r"score = { largest = \1 }"),
+    (r"(The score is) Ratio\(.*?\),", r'\1 "ratio",'),
+    (r"files \(Instances\.of_files\) or be given objects \(Instances\.of_objects\)", 'files: instances = "data/*.mps"'),
+    (r"Pass groups=table\[\"user\"\], for example", "Store such an array beside the others"),
     (r"pacopt\.Digits\((\d+)\)", r"score = { digits = \1 }"),
     (rf"\b({'|'.join(TOP)})=(?=\w)", r"\1 = "),
 )
@@ -34,9 +40,17 @@ def in_job_words(text: str) -> str:
 
 
 @contextmanager
-def told_in_job_words() -> Iterator[None]:
-    """Errors of what a job runs speak of the job."""
+def told_in_job_words(job: Job) -> Iterator[None]:
+    """Errors of what a job runs speak of the job, and name the line of the key they are about."""
     try:
         yield
     except PacoptError as error:
-        raise type(error)(*map(in_job_words, error.args)) from error
+        found, *rest = map(in_job_words, error.args)
+        raise type(error)(_placed(job, found), *rest) from error
+
+
+def _placed(job: Job, found: str) -> str:
+    """What was found, with the line of the key that it begins with, if it is one of the file."""
+    key = found.removeprefix("The ").partition(" ")[0]
+    line = line_of(job.text, key) if job.said(key) else 0
+    return f"{job.path}, line {line}: {found}" if line else found

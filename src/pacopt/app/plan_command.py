@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pacopt.app.console import Output
-from pacopt.app.options import Json
+from pacopt.app.options import Json, Quiet
 
 PLAN_EXAMPLES = (
     "Examples: [bold]pacopt plan --instances 1400[/bold] says what they can certify, "
@@ -42,15 +42,21 @@ def plan(
         float | None, typer.Option(help="Your guess of the true gain.", show_default="1.25 times the gain")
     ] = None,
     baseline_variation: Annotated[
-        float | None, typer.Option("--baseline-cv", help="Your guess of the baseline's.", show_default="--cv")
+        float | None,
+        typer.Option(
+            "--baseline-cv", help="Your guess of the baseline's coefficient of variation.", show_default="--cv"
+        ),
     ] = None,
     correlation: Annotated[float, typer.Option(help="Your guess of the correlation between both scores.")] = 0.0,
     every: Annotated[float, typer.Option(help="Instances to a false alarm, on average.")] = 100_000.0,
     top: Annotated[
         float, typer.Option(help="The largest value of --mean, --risk and --rise, such as a cap on steps.")
     ] = 1.0,
-    unit: Annotated[str, typer.Option(help="Their unit.", show_default="none, for a ratio")] = "",
+    unit: Annotated[
+        str, typer.Option(help="The unit of --mean, --risk, --rise and --top.", show_default="none, for a ratio")
+    ] = "",
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Before you run anything: what N instances can certify, how many a claim needs, and what none can show.
 
@@ -82,8 +88,12 @@ def plan(
         top=top,
         unit=unit,
     )
-    output = Output(json)
-    output.say(*plan_view(found))
+    output = Output(json, quiet)
+    wishes = (success, drop, risk, rise, within, targets, gain, factor)
+    everything = instances is not None or all(each is None for each in wishes)
+    of_success = everything or success is not None or drop is not None
+    of_the_mean = everything or risk is not None or rise is not None
+    output.say(*plan_view(found, success=of_success, mean=of_the_mean))
     output.document(asdict(found))
     if not found.possible:
         raise typer.Exit(1)

@@ -59,8 +59,8 @@ def learned_document(learned: "Learned", place: Path) -> dict[str, Any]:
     }
 
 
-def plan_view(plan: Plan) -> list[RenderableType]:
-    """The answer in words, what cannot be shown, and small tables."""
+def plan_view(plan: Plan, *, success: bool = True, mean: bool = True) -> list[RenderableType]:
+    """The answer in words, what cannot be shown, and small tables: of success and of the mean where asked for."""
     sizes = _table(
         "Training instances that certify a success probability",
         ("success at least", "if no run fails", "if 1 run fails", "if 5 runs fail"),
@@ -79,7 +79,10 @@ def plan_view(plan: Plan) -> list[RenderableType]:
             for size in plan.risks
         ],
     )
-    view: list[RenderableType] = [*plan.answers, *plan.limits, "", sizes, "", tightness]
+    tables = [table for table, asked in ((sizes, success), (tightness, mean)) if asked]
+    view: list[RenderableType] = [*plan.answers, *plan.limits]
+    for table in tables:
+        view += ["", table]
     if plan.budgets:
         parts = [(f"{size.train:,}", down(size.within)) for size in plan.budgets]
         view += ["", _table(f"Within the budget, {100 * plan.late_rate:g} % late", (INSTANCES, "at least"), parts)]

@@ -52,6 +52,8 @@ def watch_scores(
     try:
         with _opened(source) as file:
             history = watch(monitor, scores(growing(file, heed) if follow else iter(file)), kept)
+            if monitor.alarm and not follow and file is not sys.stdin and file.readline():
+                output.log("Reading stopped at the alarm: the lines after it were not counted.")
     finally:
         kept()
     if not monitor.count:

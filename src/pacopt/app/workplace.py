@@ -83,8 +83,10 @@ def check_writable(out: Path) -> None:
 
 
 def _unwritable(out: Path, error: OSError) -> StorageError:
+    file = next((path for path in out.parents if path.is_file()), None)
+    why = f"{file} is a file" if file is not None else error.strerror or error
     return StorageError(
-        f"{out} cannot be written: {error.strerror or error}.",
+        f"{out} cannot be written: {why}.",
         "A run needs a place where directories can be created.",
         "",
         "Choose another with --out.",

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ from pacopt.certificate import Certificate
 from pacopt.claims.base import Watched
 from pacopt.engines.solution import Solution
 from pacopt.errors import MonitorError
-from pacopt.monitoring.asking import check_rate, mean_of
+from pacopt.monitoring.asking import amount, check_rate, checked_number, is_binary, mean_of
 from pacopt.monitoring.evidence import Evidence
 from pacopt.support.arrays import digest
-from pacopt.support.numbers import is_real, is_whole
+from pacopt.support.numbers import is_whole
 from pacopt.support.rounding import counted
 from pacopt.support.whole import whole
 
@@ -45,12 +45,13 @@ class Monitor:
         ever: float | None = None,
         certificate: str = "",
         verdicts: bool = False,
+        binary: Collection[str] = (),
     ) -> None:
         if every is None and ever is None:
             every = 1e5
         check_rate(every, ever)
         self._watched, self._every, self._ever = dict(watched), every, ever
-        self._certificate, self._verdicts = certificate, verdicts
+        self._certificate, self._verdicts, self._binary = certificate, verdicts, frozenset(binary)
         self._evidence = {name: Evidence.against(each.most) for name, each in watched.items()}
         self._number, self._count, self._alarms, self._alarm = 0, 0, 0, False
         self._lock = threading.Lock()
@@ -97,8 +98,15 @@ class Monitor:
                     "Watch another claim.",
                 )
             watched[name] = found
+        # The mean of a group may be a fraction; a run succeeds or not.
+        either = [] if certificate.grouped else [name for name, each in watched.items() if is_binary(each)]
         return Monitor(
-            watched, every=every, ever=ever, certificate=identity(certificate), verdicts=certificate.user_success
+            watched,
+            every=every,
+            ever=ever,
+            certificate=identity(certificate),
+            verdicts=certificate.user_success,
+            binary=either,
         )
 
     def update(self, score: "float | Solution | Sequence[float | Solution]", *, number: int | None = None) -> bool:
@@ -155,7 +163,7 @@ class Monitor:
     @property
     def threshold(self) -> float:
         """Where an alarm is raised: the mean time to a false one, or 1 over the probability of ever raising one."""
-        return math.exp(self._log_threshold())
+        return float(self._every or 1.0) if self._ever is None else 1 / self._ever
 
     @property
     def count(self) -> int:
@@ -177,6 +185,7 @@ class Monitor:
         """A summary, as a JSON value."""
         return {
             "alarm": self.alarm,
+            "claims": list(self.watches),
             "evidence": self.evidence,
             "instances": self.count,
             "threshold": self.threshold,
@@ -185,7 +194,9 @@ class Monitor:
     def __str__(self) -> str:
         if not self._count:
             return "Nothing was watched: no score has been given yet."
-        told = f"{counted(self._count, 'instance')}, evidence {self.evidence:.3g} of {self.threshold:.3g}"
+        claim = max(self._evidence, key=lambda name: self._log_of(self._evidence[name]))
+        told = f"{counted(self._count, 'instance')}, evidence {amount(self.evidence)} of {amount(self.threshold)}"
+        told += f" against the claim {claim!r}"
         if not self._alarm:
             return f"No alarm: {told}."
         return (
@@ -268,31 +279,17 @@ class Monitor:
                     "Call update(0) or update(1).",
                 )
             return self._watched[name].score(run.outcome, run.start_loss or 0.0)
-        if not is_real(run) or not 0 <= run <= 1:
-            raise MonitorError(
-                f"The score of an instance is {run!r}.",
-                "A score lies between 0 and 1.",
-                "Evidence is counted by scores for which the certificate bounds the mean.",
-                "Pass what `solve` returned, or z; a run that failed scores 1, one that was not recorded is left out.",
-            )
-        if len(self._watched) > 1:
-            raise MonitorError(
-                f"A number was given, and {', '.join(self._watched)} are watched.",
-                "Each claim has a score of its own.",
-                "",
-                "Pass what `solve` returned, or make one monitor for each claim.",
-            )
-        return float(run)
+        return checked_number(run, self.watches, binary=name in self._binary)
 
     def _log_evidence(self) -> float:
         found = self._evidence.values()
-        return max(each.log_restarting if self._ever is None else each.log_lasting for each in found) - math.log(
-            len(found)
-        )
+        return max(map(self._log_of, found)) - math.log(len(found))
+
+    def _log_of(self, evidence: Evidence) -> float:
+        return evidence.log_restarting if self._ever is None else evidence.log_lasting
 
     def _log_threshold(self) -> float:
-        rate = self._every if self._ever is None else 1 / self._ever
-        return math.log(float(rate or 1.0)) + math.log1p(ROUNDING)
+        return math.log(self.threshold) + math.log1p(ROUNDING)
 
 
 def identity(certificate: Certificate) -> str:

@@ -99,7 +99,7 @@ def growing(file: TextIO, heed: Callable[[], None]) -> Iterator[str]:
 def _unreadable(count: int, line: str, columns: list[str]) -> MonitorError:
     return MonitorError(
         f"Line {count} is {line.strip()[:60]!r}.",
-        f"Each line has {', '.join(columns)}.",
+        "Each line is a score." if columns == [SCORE] else f"Each line has the columns {', '.join(columns)}.",
         "",
         "Write one score a line, or columns under a heading with `score` and, optionally, `number`.",
     )

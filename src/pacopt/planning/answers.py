@@ -1,5 +1,7 @@
 """What a plan says, in words: what a wish needs, what N instances can certify, and what they can never show."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pacopt.errors import DesignError
@@ -72,8 +74,9 @@ def never_shown(guesses: Guesses, train: int) -> tuple[str, ...]:
         return ()
     least = least_risk(guesses.mean, train, guesses.risk_epsilon)
     bound = guesses.unit.shown(float(down(least)), 4)
+    worst = "a score of 1" if guesses.unit == Unit() else f"a run that scores {guesses.unit.shown(1.0, 4)}"
     said = [
-        f"What {train:,} training instances can never show: that there are no catastrophes. One (a score of 1) that "
+        f"What {train:,} training instances can never show: that there are no catastrophes. One ({worst}) that "
         f"happens on an instance in {round(1 / unseen(train, 0.25)):,} is absent from half of all such samples, and "
         f"one that happens on an instance in {round(1 / rate):,} from {100 * missed:.2g} % of them, more often than "
         f"the claim may be wrong. So no method can exclude it: on a {guesses.unit.mean(guesses.mean)}, half of "
@@ -104,8 +107,9 @@ def noticed(delay: Delay, unit: Unit) -> str:
     """A delay in words."""
     mean = "mean ratio" if unit == Unit() else "mean"
     change = {
-        "success": f"A success probability that drops from {delay.certified:.4g} to {delay.becomes!r}",
-        "risk": f"A {mean} that rises from {unit.shown(delay.certified, 4)} to {unit.shown(delay.becomes)}",
+        "success": f"A success probability that drops from {_given(delay.certified, down)} to {delay.becomes!r}",
+        "risk": f"A {mean} that rises from {_given(delay.certified * unit.top, up)}{unit.name and ' '}{unit.name} to "
+        f"{unit.shown(delay.becomes)}",
     }[delay.claim]
     rate = f"with a false alarm in {delay.every:,.0f} instances at most, on average"
     if delay.median is None:
@@ -122,12 +126,19 @@ def caution(guesses: Guesses) -> str:
     budget = " and a budget" if guesses.targets is not None else ""
     certificate = f"default certificate of learn, with a gain over a baseline{budget}"
     exact = "success and budget are" if guesses.targets is not None else "success are"
-    predicted = "on the ratio and gains" if guesses.compared else "on the ratio"
+    ratio = guesses.unit == Unit()
+    predicted = f"on the {'ratio' if ratio else 'mean'}{' and gains' if guesses.compared else ''}"
     return (
         f"All with confidence {guesses.confidence!r}, for the {certificate}, if its favourite is deployed. Sizes for "
-        f"{exact} exact; bounds {predicted} are predictions for ratios with a Beta distribution. None of this is a "
-        "certificate."
+        f"{exact} exact; bounds {predicted} are predictions for {'ratios' if ratio else 'scores'} with a Beta "
+        "distribution. None of this is a certificate."
     )
+
+
+def _given(value: float, rounded: Callable[[float], str]) -> str:
+    """What somebody gave as it is, and what was computed rounded as everywhere else."""
+    short = f"{value:.4g}"
+    return short if math.isclose(float(short), value, rel_tol=1e-12) else rounded(value)
 
 
 def _need(claim: str, train: int | None, condition: str, least: int | None = None, chance: str = "") -> Need:

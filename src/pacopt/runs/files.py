@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pacopt.errors import StorageError
+from pacopt.errors import StorageError, suggest_file
 from pacopt.support.rounding import counted
 
 #: The version of the stored form.
@@ -154,9 +154,9 @@ def _manifest(directory: Path) -> dict[str, dict[str, Any]]:
             f"{directory} holds no run: {what}."
             + (f" A save was interrupted and left {unfinished[0].name} beside it." if unfinished else "")
             + (f" {begun.name} is beside it, to go on with: pacopt learn JOB --resume." if begun.exists() else ""),
-            "A directory written by Learned.save is needed.",
+            "The directory of a saved run is needed, as pacopt learn and Learned.save write them.",
             "",
-            "Check the path; what an interrupted save left behind can be deleted.",
+            _where(directory) + (" What the interrupted save left behind can be deleted." if unfinished else ""),
         )
     value = read_json(directory / MANIFEST)
     try:
@@ -174,6 +174,15 @@ def _manifest(directory: Path) -> dict[str, dict[str, Any]]:
         )
     result: dict[str, dict[str, Any]] = files
     return result
+
+
+def _where(directory: Path) -> str:
+    """Where the run may be that was meant: beside the directory under a name like its own, or in it."""
+    inside = sorted(path.parent for path in directory.glob(f"*/{MANIFEST}"))
+    if inside:
+        return f"Name a run in it: {', '.join(map(str, inside[:3]))}{', ...' if len(inside) > 3 else ''}."
+    near = suggest_file(directory.name, [path.parent.name for path in directory.parent.glob(f"*/{MANIFEST}")])
+    return f"Check the path; {near}" if near else "Check the path."
 
 
 def _refuse_existing(target: Path) -> None:

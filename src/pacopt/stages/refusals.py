@@ -1,5 +1,6 @@
 """What `learn` refuses before it wastes time or certifies something wrong."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -147,21 +148,34 @@ def refuse_unreachable(min_success: float | None, train: int, level: float, weig
     # The number given is enough for the favourite of a search, as `pacopt plan` says.
     enough = ceil(log(level * min(weight, FAVOURITE)) / log(min_success)) if min_success < 1 else None
     raise DesignError(
-        f"min_success is {min_success}, and there are {train} training instances.",
+        f"min_success is {min_success}, with {counted(train, 'training instance')}.",
         "No number of instances can certify certainty."
         if enough is None
-        else f"At least {enough} are needed"
+        else f"At least {enough:,} are needed"
         + (" for a candidate with half of the weight, as the favourite of a search." if weight == 1 else "."),
         f"Even if every run succeeded, no more than {best:.4g} could be certified with them"
         + (f" for a candidate of weight {weight:.3g}." if weight < 1 else "."),
-        "Ask for less" + ("." if enough is None else f", or split the instances with train = {enough} or more."),
+        "Ask for less."
+        if enough is None
+        else f"Ask for less, or train with more: pacopt plan --success {min_success} says how many.",
     )
 
 
 @contextmanager
-def named(part: str) -> Iterator[None]:
-    """Add the part of the split to an error that names an instance by number."""
+def named(part: str, rows: np.ndarray | None = None) -> Iterator[None]:
+    """Add the part of the split, and the source row if it is known, to an error that names an instance by number."""
     try:
         yield
     except PacoptError as error:
-        raise type(error)(f"In the {part} split: {error.found}", error.needed, error.why, error.remedy) from error
+        found = f"In the {part} split: {error.found}"
+        number = re.search(r"\binstance (\d+)\b", found)
+        if number and rows is not None and int(number[1]) < len(rows):
+            found += f" Instance {number[1]} is row {rows[int(number[1])]} of all instances, counted from 0."
+        raise type(error)(found, error.needed, error.why, error.remedy) from error
+
+
+def rows_of(split: Split, part: str, instances: Instances) -> np.ndarray | None:
+    """The source rows of some instances, if they are a part of the split and each is run once; else None."""
+    once = instances.draws is None or instances.draws.seeds.shape[1] == 1
+    known = split.rows is not None and instances is getattr(split, part) and once
+    return split.rows[part] if known and split.rows is not None else None

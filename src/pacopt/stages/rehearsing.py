@@ -34,8 +34,7 @@ def rehearse(engine: AbstractEngine, score: AbstractScore, split: Split, standar
             "A score that is relative to the start needs the loss at the start of each run.",
             "",
             'Return Result(start_loss=...), or choose another score: pacopt.Effort("solved", unit="iterations") counts '
-            "iterations, and pacopt.Ranged(100) averages losses up to 100 (in a job file, "
-            'score = { effort = "solved", unit = "iterations" } or { largest = 100 }).',
+            "iterations, and pacopt.Ranged(100) averages losses up to 100.",
         )
 
 

@@ -98,7 +98,8 @@ def _wider(name: str, space: Interval | Whole | Array, job: bool) -> str:
     if job:
         flags = f"{', log = true' if space.log else ''}{', whole = true' if isinstance(space, Whole) else ''}"
         return f"[domain] {name} = {{ low = ..., high = ...{flags} }}"
-    return f'prior=pacopt.priors.Search({{"{name}": pacopt.{space.example}}})'
+    example = space.example.removesuffix(")") + (", log=True)" if space.log else ")")
+    return f'prior=pacopt.priors.Search({{"{name}": pacopt.{example}}})'
 
 
 def _plateau(curves: Curves) -> list[str]:

@@ -13,12 +13,13 @@ from pacopt.claims import AbstractClaim, compared_claims
 from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design, Seeding
 from pacopt.engines.base import AbstractEngine
+from pacopt.engines.blackbox.notes import notes_on
 from pacopt.engines.description import identity
 from pacopt.engines.legs import KeptLegs
 from pacopt.engines.racing import race
 from pacopt.engines.training import AbstractTraining, Descent
 from pacopt.engines.work import Tiles
-from pacopt.errors import DesignError
+from pacopt.errors import DesignError, correction, nearest
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
@@ -29,7 +30,7 @@ from pacopt.splits import Split
 from pacopt.stages.baselines import Opponent
 from pacopt.stages.course import Course
 from pacopt.stages.evaluation import number_of
-from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable
+from pacopt.stages.refusals import TrainingGuard, named, refuse_unreachable, rows_of
 from pacopt.support.arrays import digest
 from pacopt.support.interrupts import heed
 from pacopt.support.machine import cores
@@ -78,7 +79,7 @@ class Stages:
                 f"The objective is {objective!r}.",
                 f"It is the name of a claim: {', '.join(names)}.",
                 "",
-                'Leave it out for "risk".',
+                correction(objective, names) if nearest(objective, names) else 'Leave it out for "risk".',
             )
         chosen = self.claims[names.index(objective)]
         return replace(self, claims=(chosen, *(claim for claim in self.claims if claim is not chosen)))
@@ -199,15 +200,18 @@ class Stages:
     ) -> LossTable:
         """The candidates on instances of one part of the split."""
         heed()
-        with named(part):
+        with named(part, rows_of(self.split, part, instances)):
             return engine.table(candidates, instances, self.course.table(part), self.store)
 
 
-def described_machine(table: LossTable) -> dict[str, Any]:
-    """The hardware and versions that a table was computed with, as a JSON value."""
+def described_machine(table: LossTable, *engines: AbstractEngine) -> dict[str, Any]:
+    """The hardware and versions that a table was computed with, and the fixed settings of the first engine's solver."""
     versions = {**table.provenance["versions"], "python": platform.python_version(), "scipy": scipy.__version__}
+    for engine in engines:
+        versions |= notes_on(engine)["versions"]
     hardware = {"cores": cores(), "machine": platform.machine(), "system": platform.system()}
-    return {"hardware": hardware, "versions": versions}
+    settings = notes_on(engines[0])["settings"] if engines else {}
+    return {"hardware": hardware, "versions": versions} | ({"settings": settings} if settings else {})
 
 
 def described_split(split: Split) -> dict[str, Any]:

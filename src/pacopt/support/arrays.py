@@ -62,7 +62,7 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
             f"{os.fspath(path)} could not be read as an npz archive: {str(error).rstrip('.') or type(error).__name__}.",
             "An npz archive of plain numeric arrays is needed.",
             "Pickled objects are refused because loading them could run code; a truncated file has lost data.",
-            "Write it with numpy.savez(path, name=array, ...) or with the save method of the pacopt value.",
+            "Write it again, for example with numpy.savez(path, name=array, ...) and arrays of numbers only.",
         ) from error
 
 
@@ -94,7 +94,12 @@ def _refuse_bomb(unpacked: int, packed: int) -> None:
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     with archive.open(member) as file:
-        array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+        try:
+            array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+        except ValueError as error:
+            if "allow_pickle" not in str(error):  # an option that whoever reads this does not have
+                raise
+            raise ValueError(f"its array {member.filename.removesuffix('.npy')} holds Python objects") from error
         if file.read(1):
             raise ValueError(f"its member {member.filename} is longer than its array")
     return array

@@ -80,17 +80,18 @@ def refuse_bad_losses(losses: np.ndarray, start: np.ndarray | None, *, first_ins
     if start is not None and len(bad):
         told = counted(len(bad), "start is invalid", "starts are invalid")
         raise TableError(
-            f"The start loss of instance {first_instance + bad[0]} is {start[bad[0]]}; {told}.",
+            f"The start loss of instance {first_instance + bad[0]} is {start[bad[0]]:.4g}; {told}.",
             "A start loss is finite and not negative.",
             "Every statement is relative to the start, so without one nothing can be said about the instance.",
-            "Check the data of that instance and the start of the problem; a loss bounded below by "
-            "another value than 0 needs its minimum subtracted (AbstractKnownMinimum).",
+            "Subtract a lower bound in the loss, or give the problem a minimum (AbstractKnownMinimum)."
+            if start[bad[0]] < 0 and np.isfinite(start[bad[0]])
+            else "Check the data of that instance, the start of the problem, and its loss there.",
         )
     rows, columns = np.nonzero(losses < 0)
     if len(rows):
         raise TableError(
             f"The loss of candidate {rows[0]} on instance {first_instance + columns[0]} is "
-            f"{losses[rows[0], columns[0]]}; {counted(len(rows), 'loss is', 'losses are')} negative.",
+            f"{losses[rows[0], columns[0]]:.4g}; {counted(len(rows), 'loss is', 'losses are')} negative.",
             "Losses are not negative.",
             "Ratios of losses, on which every certificate rests, mean nothing for negative values.",
             "Subtract a lower bound in the loss, or give the problem a minimum (AbstractKnownMinimum); if it has one, "

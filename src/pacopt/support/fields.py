@@ -40,11 +40,11 @@ def checked_field(name: object, array: Any, *, hashed: bool = False) -> np.ndarr
         ) from error
     if not hashed and result.dtype.kind not in "biufc":
         raise InstancesError(
-            f"Field {name!r} holds {result.dtype} values.",
+            f"Field {name!r} holds {_words(result.dtype)}.",
             "Instances are boolean, integer, real or complex numbers.",
             "Anything else could only be stored as pickled objects, which loading would execute.",
-            "Encode it as numbers, and pad rows of unequal length; for a solver that is not JAX, use "
-            "Instances.of_files or Instances.of_objects.",
+            "Encode it as numbers, and pad rows of unequal length; a solver outside JAX can also read instances from "
+            "files (Instances.of_files) or be given objects (Instances.of_objects).",
         )
     if result.ndim == 0:
         raise InstancesError(
@@ -54,6 +54,11 @@ def checked_field(name: object, array: Any, *, hashed: bool = False) -> np.ndarr
             "A value shared by all instances belongs on the problem.",
         )
     return frozen(result)
+
+
+def _words(kind: np.dtype) -> str:
+    """What an array of such a type holds, in words."""
+    return {"U": "text", "S": "text", "O": "Python objects"}.get(kind.kind, f"{kind} values")
 
 
 def checked_groups(groups: Any, rows: int) -> np.ndarray | None:

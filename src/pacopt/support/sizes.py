@@ -6,11 +6,12 @@ from typing import Any
 
 from pacopt.errors import DesignError
 from pacopt.support.numbers import is_whole
+from pacopt.support.rounding import counted
 
 #: The parts for choosing candidates and for looking at the result; more than this many add little.
 PART, MOST = 0.15, 200
-#: Nobody has more instances than this.
-CEILING = 10**9
+#: One instance for each part; and nobody has more instances than this.
+FEWEST, CEILING = 3, 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,15 @@ def recommended_split(total: int, min_success: float | None = None) -> Sizes:
     >>> recommended_split(1400)
     Sizes(prior=200, train=1000, test=200)
     """
-    if not is_whole(total, 3) or total > CEILING:
+    if not is_whole(total, FEWEST) or total > CEILING:
+        few = is_whole(total) and total < FEWEST
         raise DesignError(
-            f"There are {total!r} instances.",
-            f"At least three are needed, one for each part, and at most {CEILING:,} make sense.",
+            f"There {'is' if total == 1 else 'are'} {counted(total, 'instance') if few else f'{total!r} instances'}.",
+            f"At least {FEWEST} are needed, one for each part."
+            if few
+            else f"Their number is whole, at least {FEWEST} and at most {CEILING:,}.",
             "",
-            "Give another number of instances.",
+            "Collect more instances." if few else "Give another number of instances.",
         )
     part = min(MOST, max(1, floor(PART * total)))
     needed = 1 if min_success is None else _seen(min_success)

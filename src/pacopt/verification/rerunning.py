@@ -76,7 +76,7 @@ def _remedy(learned: "Learned") -> str:
     given = "problem=..., algorithm=..." if learned.origin.engine is None else "engine=..."
     first = "import the code first, or pass it" if "not imported" in learned.missing else "pass it"
     call = f"pacopt.verify(directory, rerun=20, {given})"
-    return f"In Python, {first}: {call}. On the command line, name the job file of the run: --job job.toml."
+    return f"Name the job file of the run, if there is one: --job job.toml. In Python, {first}: {call}."
 
 
 def _found(instances: Instances, table: LossTable) -> Instances:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.errors import EngineError
+from pacopt.errors import EngineError, nearest
 from pacopt.space import AbstractSpace
 from pacopt.support.numbers import is_real, is_whole
 
@@ -25,15 +25,31 @@ def check_space(space: Any, defaults: Any) -> None:
         )
     if defaults is None:
         return
-    names = set(defaults) if isinstance(defaults, Mapping) else set()
-    wrong = [name for name in space if name in names and not _holds(space[name], defaults[name])]
-    if not isinstance(defaults, Mapping) or names != set(space) or wrong:
+    found = _wrong(space, defaults)
+    if found is not None:
         raise EngineError(
-            f"The defaults are {defaults!r}.",
-            f"They are a value for each hyperparameter: {', '.join(space)}.",
+            found[0],
+            f"The defaults are a value for each hyperparameter: {', '.join(space)}.",
             "A gain is claimed over them.",
-            f"Correct {wrong[0]!r}, which is in {space[wrong[0]]!r}." if wrong else "Give them all, and no others.",
+            found[1],
         )
+
+
+def _wrong(space: Mapping[str, AbstractSpace], defaults: Any) -> tuple[str, str] | None:
+    """What is wrong with some defaults, and what to do about it; None if nothing is."""
+    if not isinstance(defaults, Mapping):
+        return f"The defaults are {defaults!r}.", "Give a mapping from names to values."
+    for name in defaults:
+        if name not in space:
+            near = nearest(str(name), [each for each in space if each not in defaults])
+            hint = "Leave it out." if near is None else f"Did you mean {near!r}?"
+            return f"A default is given for {name!r}, which is no hyperparameter.", hint
+    for name, each in space.items():
+        if name not in defaults:
+            return f"There is no default for {name!r}.", f"Add one; {name} is {each.words}."
+        if not _holds(each, defaults[name]):
+            return f"The default of {name!r} is {defaults[name]!r}.", f"Correct it; {name} is {each.words}."
+    return None
 
 
 def _holds(space: AbstractSpace, value: Any) -> bool:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import scipy
 
 from pacopt.engines.blackbox.engine import BlackBox
+from pacopt.engines.blackbox.notes import noted
 from pacopt.engines.blackbox.result import Result
 from pacopt.space import Domain
 
@@ -63,4 +65,5 @@ def scipy_minimize(
             start=x0,
         )
 
-    return BlackBox(solve, space, defaults=defaults, **settings)
+    engine = BlackBox(solve, space, defaults=defaults, **settings)
+    return noted(engine, "scipy", scipy.__version__, {} if "method" in space else {"method": method})

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pacopt.engines.blackbox.engine import BlackBox
+from pacopt.engines.blackbox.notes import noted
 from pacopt.engines.blackbox.programs import Problem, largest, matrix, parts, vector
 from pacopt.engines.blackbox.result import Result
 from pacopt.engines.blackbox.settings import QUIET, TIMED, chosen, package
@@ -111,7 +112,8 @@ def scs(
             x=found["x"],
         )
 
-    return BlackBox(solve, asked.space, defaults=asked.defaults, **runs)
+    engine = BlackBox(solve, asked.space, defaults=asked.defaults, **runs)
+    return noted(engine, "scs", version, fixed)
 
 
 def _usual(library: Any) -> dict[str, Any]:

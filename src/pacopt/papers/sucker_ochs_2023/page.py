@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pacopt._version import __version__
+from pacopt.papers.sucker_ochs_2023.reference import label
 from pacopt.papers.sucker_ochs_2023.reproduction import Reproduced
 from pacopt.papers.sucker_ochs_2023.verdicts import PACOPT, PAPER, tallies
 from pacopt.support.whole import whole
@@ -104,7 +105,7 @@ def _part(result: Reproduced, *, several: bool) -> dict[str, Any]:
         "tally": tallies(result.verdicts),
         "verdicts": result.verdicts,
         "comparison": result.comparison,
-        "numbers": result.numbers,
+        "numbers": {label(name): value for name, value in result.numbers.items()},
     }
 
 

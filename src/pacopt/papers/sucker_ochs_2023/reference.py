@@ -12,10 +12,31 @@ class Reference:
     code: str
 
 
+#: Names of numbers, which stay as they are in JSON, in words.
+_WORDS = {
+    "mean/textbook, ": "mean step size / textbook's, ",
+    ", code, ": ", statistic of the authors' code, ",
+    ", theorem, ": ", statistic of the theorem, ",
+    ", moment, ": ", exact moment, ",
+    "step_size": "step size",
+}
+
+
+def label(number: str) -> str:
+    """The name of a number in words.
+
+    >>> label("mean/textbook, code, 5 steps")
+    "mean step size / textbook's, statistic of the authors' code, 5 steps"
+    """
+    for name, words in _WORDS.items():
+        number = number.replace(name, words)
+    return number
+
+
 #: By figure. Instances are random and differ, so ratios are what can be compared.
 REFERENCES: dict[str, tuple[Reference, ...]] = {
     "fig1": (
-        Reference("mean/textbook, code, 5 steps", "posterior near 2/(L + mu)", "0.93"),
+        Reference("mean/textbook, code, 5 steps", "posterior near 2/(L + μ)", "0.93"),
         Reference("mean/textbook, code, 135 steps", "nearer with more steps", "0.98"),
         Reference("mean/textbook, theorem, 5 steps", "-", "0.88 (with the theorem's statistic)"),
         Reference("mean/textbook, theorem, 135 steps", "-", "0.82 (with the theorem's statistic)"),

@@ -10,7 +10,7 @@ from typing import Any
 from pacopt.errors import PacoptError, correction
 from pacopt.papers.sucker_ochs_2023.conditioning import conditioning
 from pacopt.papers.sucker_ochs_2023.convergence_probability import convergence_probability
-from pacopt.papers.sucker_ochs_2023.reference import REFERENCES
+from pacopt.papers.sucker_ochs_2023.reference import REFERENCES, label
 from pacopt.papers.sucker_ochs_2023.setting import Variant
 from pacopt.papers.sucker_ochs_2023.step_size_posterior import step_size_posterior
 from pacopt.papers.sucker_ochs_2023.tightness import bound_tightness
@@ -46,7 +46,7 @@ class Reproduced:
     def comparison(self) -> list[tuple[str, str, str, float]]:
         """Rows: the number, the text's claim, the authors' code, ours."""
         return [
-            (reference.number, reference.text, reference.code, self.numbers[reference.number])
+            (label(reference.number), reference.text, reference.code, self.numbers[reference.number])
             for reference in REFERENCES[self.figure]
         ]
 

@@ -15,9 +15,9 @@ from pacopt.problems.quadratic_laws import FixedCurvature
 COUNTS, TRAIN, CANDIDATES = (5, 15, 45, 135), 200, 500
 #: The second statistic: as the authors' code has it, as the theorem has it, and the sharpest for which its proof works.
 STATISTICS = {
-    "code": "rho^2 times the mean squared final loss (authors' code, no bound)",
-    "theorem": "rho^2 E l0^2 (Theorem 6.2 as printed, with the exact moment: a valid bound)",
-    "moment": "E l^2 of the final loss, exact (what the proof of Theorem 6.2 allows: a valid bound)",
+    "code": "ρ² times the mean squared final loss, as in the authors' code, which is no bound",
+    "theorem": "ρ² E l₀², Theorem 6.2 as printed, with the exact moment, which is a valid bound",
+    "moment": "E l² of the final loss, exact, which the proof of Theorem 6.2 allows: a valid bound",
 }
 
 

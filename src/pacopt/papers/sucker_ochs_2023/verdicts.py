@@ -32,7 +32,7 @@ class Verdict:
     source: str = PAPER
 
     def __str__(self) -> str:
-        return f"{'holds' if self.holds else 'DOES NOT HOLD'}: {self.claim} ({self.evidence})"
+        return f"{'holds' if self.holds else 'DOES NOT HOLD'}: {self.claim}: {self.evidence}"
 
 
 def tallies(verdicts: Iterable[Verdict]) -> dict[str, Tally]:
@@ -44,19 +44,22 @@ def tallies(verdicts: Iterable[Verdict]) -> dict[str, Tally]:
 
 def mass_moves_to_textbook(distances: Float[np.ndarray, " count"], name: str) -> Verdict:
     """Mean distances of the posterior from the textbook step size, by increasing numbers of steps."""
+    falls = bool(np.all(np.diff(distances) < 0))
     return Verdict(
-        f"posterior mass moves to 2/(L + mu) with the number of steps, with {name}",
-        bool(np.all(np.diff(distances) < 0)),
-        "mean relative distance " + ", ".join(f"{value:.3f}" for value in distances),
+        f"posterior mass moves to 2/(L + μ) with the number of steps, with {name}",
+        falls,
+        f"mean relative distance {', '.join(f'{value:.3f}' for value in distances)}"
+        + ("" if falls else ", which does not fall each time"),
     )
 
 
 def no_mass_beyond(mass: Float[np.ndarray, " count"], name: str) -> Verdict:
     """Posterior mass beyond 2/L, for each number of steps."""
+    none = bool(np.all(np.asarray(mass) < 0.01))
     return Verdict(
         f"no posterior mass beyond 2/L (below one per cent), with {name}",
-        bool(np.all(np.asarray(mass) < 0.01)),
-        f"at most {np.max(mass):.2g}",
+        none,
+        f"at most {np.max(mass):.2g}" if none else f"up to {np.max(mass):.2g}, more than 0.01",
     )
 
 
@@ -69,7 +72,8 @@ def beats_textbook(learned: Float[np.ndarray, " instance"], textbook: Float[np.n
     return Verdict(
         "learned beats the textbook significantly",
         p_value < 1e-3,
-        f"mean loss with the safeguard {np.mean(learned):.4g} against {np.mean(textbook):.4g}, p = {p_value:.1g}",
+        f"mean loss with the safeguard {np.mean(learned):.4g} against {np.mean(textbook):.4g}, p = {p_value:.1g}"
+        + ("" if p_value < 1e-3 else ", not below 0.001"),
     )
 
 
@@ -79,7 +83,8 @@ def no_further_acceleration(means: Float[np.ndarray, " level"], strongest: float
     return Verdict(
         f"a weaker guarantee than {strongest} brings no further acceleration",
         best > 0.8,
-        f"the best mean loss is {best:.2f} times that of the strongest guarantee",
+        f"the best mean loss is {best:.2f} times that of the strongest guarantee"
+        + ("" if best > 0.8 else ", less than 0.8 times"),
     )
 
 
@@ -101,7 +106,7 @@ def admits_only_able(shares: Float[np.ndarray, " level"]) -> Verdict:
     return Verdict(
         "the final prior admits only what succeeds as often as asked for",
         worst <= 0.01,
-        f"up to {worst:.0%} of its draws do not",
+        f"up to {worst:.0%} of its draws do not" + ("" if worst <= 0.01 else ", more than 1%"),
     )
 
 
@@ -119,7 +124,7 @@ def lay_above(estimate: float, truth: float, name: str) -> Verdict:
 
 def good_estimate(estimate: float, truth: float, name: str) -> Verdict:
     """Within a factor of two of the truth."""
-    evidence = f"{estimate / truth:.2f} times the truth"
+    evidence = f"{estimate / truth:.2f} times the truth" + ("" if estimate <= 2 * truth else ", more than twice")
     return Verdict(
         f"the {name} is a good estimate of the true mean (within a factor of 2)", estimate <= 2 * truth, evidence
     )
