@@ -13,6 +13,7 @@ from pacopt.families import Patches, deblurring
 from pacopt.families.deblurring_minima import proven_minima
 from pacopt.families.deblurring_model import Deblurring, FourierCoordinates, FourierModel, SteepestCoordinates
 from pacopt.families.patches import blurred, gaussian, moved, psnr, shipped_pictures
+from pacopt.families.split_bregman import SplitBregman
 from pacopt.space import Interval
 from stepping import path
 
@@ -328,3 +329,16 @@ def test_training_gains_digits():
         baseline=untrained, progress=False,
     )  # fmt: skip
     assert learned.certificate.deployed.gain > 0
+
+
+@pytest.mark.parametrize("size", [N, 13])
+def test_split_bregman_starts_where_everybody_does_and_finds_the_minimum(size):
+    law = Patches(tuple(drawn_pictures()), size=size)
+    instances = law.sample(3, seed=4)
+    for row in range(3):
+        instance = {name: values[row] for name, values in instances.fields.items()}
+        ends = [SplitBregman(law.problem, steps)({}, instance) for steps in (25, 2000)]
+        start = value_and_gradient(instance["b"], instance)[0] - instance["minimum"]
+        assert ends[0].start_loss == pytest.approx(start, rel=1e-9)
+        assert ends[1].loss < 1e-9 * start
+        assert ends[1].loss < ends[0].loss < 0.1 * start

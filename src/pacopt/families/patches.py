@@ -18,14 +18,17 @@ from pacopt.algorithms import (
     NonlinearConjugateGradients,
     Transformed,
 )
+from pacopt.engines import BlackBox
 from pacopt.errors import ProblemError
 from pacopt.families.base import Family, Sizes
 from pacopt.families.deblurring_minima import proven_minima
 from pacopt.families.deblurring_model import Deblurring, FourierCoordinates, FourierModel, SteepestCoordinates
+from pacopt.families.split_bregman import SplitBregman
 from pacopt.instances import Instances
 from pacopt.priors.train import Train
 from pacopt.scores import Digits
 from pacopt.stages.baselines import Baseline
+from pacopt.support.machine import cores
 
 #: Pictures that ship with scikit-image: photographs, micrographs, scans.
 SHIPPED = (
@@ -134,6 +137,7 @@ def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) 
         "L-BFGS in a tuned Fourier metric": Baseline(
             algorithm=Transformed(LBFGS(20), FourierCoordinates(problem, 0.3, 0.005))
         ),
+        "split Bregman": Baseline(engine=BlackBox(SplitBregman(problem, steps), {}, workers=cores())),
     }
     return Family(
         "deblurring",

@@ -108,6 +108,7 @@ def _known(o: Origin) -> list[tuple[str, tuple[str, ...]]]:
         ("success criterion", (f"{o.criterion}, source {o.predicate}" if o.criterion else "",)),
         ("seed", ("" if o.seed is None else f"{o.seed}",)),
         ("random runs", ("" if o.seeds is None else f"{o.seeds.replicates} of each instance, {o.seeds.hash}",)),
+        ("fixed settings", (_pairs(o.settings),)),
         ("versions", (_pairs(o.versions),)),
         ("hardware", (_pairs(o.hardware),)),
     ]
