@@ -42,7 +42,7 @@ class Deblurring(AbstractProblem, AbstractKnownMinimum):
         return jnp.asarray(misfit + instance["weight"] * variation + 0.5 * self.ridge * jnp.sum(x**2))
 
     def minimum(self, instance: Instance) -> Float[Array, ""]:
-        """A proven lower bound on the minimum, tight to about 1e-13 of the gap at the start."""
+        """A proven lower bound on the minimum, tight to about 1e-12 of the gap at the start."""
         return jnp.asarray(instance["minimum"])
 
     def rounded(self, x: Picture) -> Picture:
