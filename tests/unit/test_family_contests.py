@@ -63,7 +63,7 @@ def test_a_sampler_that_ignores_its_seed_is_noticed_by_its_field_even_if_rows_as
     fixed = family(sample=lambda count, *, seed: sample(count, seed=0))
     marks = (fixed.sampled(count, seed=0).fingerprints for count in (100, 200))
     assert not np.isin(*marks).any()
-    with pytest.raises(FamilyError, match=r"The field '[Ab]' of the family 'fit' is the same in 64 of 64 draws"):
+    with pytest.raises(FamilyError, match=r"The field '[Ab]' of the family 'fit' is the same in 32 of 32 draws"):
         contest(fixed)
 
 

@@ -15,7 +15,7 @@ from pacopt.support.row_hashes import row_hashes
 #: Fresh draws use a separate seed; if more than this fraction of them was seen before, they are not fresh.
 FRESH, REPEATED = 1_000_003, 0.5
 #: As many draws with each of two seeds show whether the seed matters; a coincidence rarer than this is none.
-FEW, RARE = 64, 1e-6
+FEW, RARE = 32, 1e-6
 
 
 def refuse_ignored_seed(family: Family, seed: int) -> None:
