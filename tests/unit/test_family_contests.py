@@ -6,8 +6,10 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import pacopt
+from pacopt.app.bench_command import bench
 from pacopt.errors import FamilyError
 from pacopt.families import Family, contest, family_named
 from pacopt.families.base import LEARNED, TUNED
@@ -266,3 +268,26 @@ def test_no_sampler_draws_from_the_stream_of_a_dictionary_and_other_seeds_draw_w
 
 def test_the_families_of_pacopt_have_names_of_their_own():
     assert len({name.casefold() for name in NAMES}) == len(NAMES)
+
+
+@pytest.mark.parametrize(("wrong", "code"), [(1.01, 0), (0.5, 1)], ids=["on the wrong side", "contradicted"])
+def test_the_command_fails_only_if_a_claim_is_contradicted(found, wrong, code, tmp_path, monkeypatch):
+    """Certified is what was measured over 1.01, which 300 draws cannot tell, or half of the least that is plausible."""
+    risk = found.checks[0]
+    certified = risk.measured / wrong if wrong > 1 else wrong * risk.interval[0]
+    told = replace(found, checks=(risk._replace(certified=certified), *found.checks[1:]))
+    assert not told.checks[0].holds
+    monkeypatch.setattr("pacopt.families.contests.contest", lambda *args, **kwargs: told)
+    monkeypatch.setattr("pacopt.app.compiled.keep_compiled", lambda: None)  # which is for the whole process
+    answer = CliRunner().invoke(bench, ["quadratics", "--out", str(tmp_path / "out"), "--json"])
+    assert answer.exit_code == code, answer.output
+    (claim, *_) = json.loads((tmp_path / "out" / "families.json").read_text())["families"][0]["claims"]
+    assert claim["contradicted"] == bool(code)
+    assert not claim["holds"]
+
+
+def test_the_command_refuses_two_families_of_one_name_before_it_starts(tmp_path, monkeypatch):
+    monkeypatch.setattr("pacopt.families.contests.contest", lambda *args, **kwargs: pytest.fail("it has begun"))
+    answer = CliRunner().invoke(bench, ["quadratics", "quadratics", "--out", str(tmp_path / "out")])
+    assert "was given 2 times" in f"{answer.exception}{answer.output}"
+    assert not (tmp_path / "out").exists()
