@@ -232,7 +232,9 @@ def test_effort_is_counted_in_steps(tmp_path):
     found = contest(family(score=pacopt.Effort(0.5)), fresh=150)
     assert line(found).learned.endswith(" steps")
     assert found.violations == ()
-    assert picture(found, tmp_path / "effort.svg").read_text().startswith("<svg")
+    drawn = picture(found, tmp_path / "effort.svg").read_text()
+    assert drawn.startswith("<svg")
+    assert "share of instances not there yet" in drawn
 
 
 def test_an_algorithm_may_be_made_from_the_prior_split_and_sees_no_training_instance():
