@@ -36,6 +36,14 @@ def jax_settings_stay_as_they_are():
     assert dict(jax.config.values) == before
 
 
+def pytest_collection_modifyitems(config, items):
+    """Where annotations are checked, they refuse wrong types before our own errors can."""
+    if os.environ.get("ANNOTATIONS"):
+        left_out = [item for item in items if item.get_closest_marker("wrong_types")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log)

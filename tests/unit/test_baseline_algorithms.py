@@ -448,6 +448,7 @@ def test_a_loss_with_a_proximal_map_is_refused_by_methods_that_would_ignore_a_pa
         pacopt.tabulate(Lasso(), algorithm, hyper_of(algorithm), instances, steps=2)
 
 
+@pytest.mark.wrong_types
 @pytest.mark.parametrize("memory", [0, -1, 2.5, None])
 def test_a_memory_without_room_is_refused(memory):
     with pytest.raises(AlgorithmError, match=r"memory is .* LBFGS\(memory=10\)"):

@@ -210,6 +210,7 @@ def test_the_family_knows_its_rivals():
     assert family.sized(prior=2, train=3, test=1).drawn(0).train.count == 3
 
 
+@pytest.mark.wrong_types
 def test_what_cannot_be_counted_is_refused():
     with pytest.raises(ProblemError, match="tolerance"):
         Traced(pacopt.SharedQuadratic(np.eye(2)), pacopt.GradientDescent(), 5).counting("steps", None)

@@ -253,6 +253,7 @@ def test_in_coordinates_of_the_instance_an_algorithm_does_what_it_does_in_a_metr
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
+@pytest.mark.wrong_types
 def test_names_that_are_taken_and_memories_that_are_none_are_refused():
     class Taken(Diagonal):
         numbers = {"step_size": (1.0, Interval(0.1, 1.0))}

@@ -270,6 +270,7 @@ def test_a_trained_metric_is_stored_and_is_an_algorithm_like_any_other(rank):
     assert (again.dimension, again.rank) == (4, algorithm.rank)
 
 
+@pytest.mark.wrong_types
 @pytest.mark.parametrize(
     ("given", "message"),
     [

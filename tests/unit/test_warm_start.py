@@ -106,7 +106,7 @@ def test_what_the_loss_reads_is_found_by_tracing_through_compiled_functions():
     instance = shifted(1)[0]
     found = fields_of_loss(Shifted(), Shifted().start(instance), instance)
     assert found == ("minimum", "y", "z")
-    assert fields_of_loss(LAW.problem, np.zeros(6), {**PARTS.test[0], "note": np.zeros(2)}) == ("b",)
+    assert fields_of_loss(LAW.problem, jnp.zeros(6), {**PARTS.test[0], "note": np.zeros(2)}) == ("b",)
 
 
 @pytest.mark.parametrize("name", ["known", "begin"])
@@ -133,6 +133,7 @@ def test_names_that_are_none_are_refused(reads):
         pacopt.WarmStart(CG, reads=reads, weights=EXACT)
 
 
+@pytest.mark.wrong_types
 @pytest.mark.parametrize(
     ("given", "message"),
     [

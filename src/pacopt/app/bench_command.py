@@ -45,7 +45,7 @@ def families(
     """Learn and certify each family, and compare it with its textbook, the usual solvers and Optuna. Minutes for each.
 
     All solvers get the same number of gradients. The prior split decides which of the usual ones is best; the gain
-    over it is certified. Optuna has as many runs, in at most 300 trials. Exit code 1 if a claim fails on fresh draws.
+    over it is certified. Optuna has as many runs, in at most 300 trials. Exit code 1 if fresh draws contradict a claim.
 
     Families: quadratics, lasso, sparse_coding, breast_cancer, digits, wine, deblurring, networks, stochastic_networks,
     quadcopter. They need more packages than the rest: pip install "pacopt\\[families]".
@@ -61,10 +61,10 @@ def families(
     with output.busy() as progress:
         from pacopt.app.compiled import keep_compiled
         from pacopt.families.contests import contest
-        from pacopt.families.naming import family_named
+        from pacopt.families.naming import families_named
         from pacopt.families.pictures import picture
 
-        chosen = [family_named(name) for name in names or _names("")]
+        chosen = families_named(names or _names(""))
         keep_compiled()
         for family in chosen:
             found.append(contest(family, seed=seed, fresh=fresh, out=place / "runs" / family.name, progress=progress))

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 class Measured(NamedTuple):
-    """A claim, the number that it states, and what it comes to on so many other draws."""
+    """A claim, the number that it states, and what it comes to on so many other draws, with a 95 % interval."""
 
     claim: AbstractClaim
     certified: float
     measured: float
     draws: int
+    interval: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
@@ -35,6 +36,17 @@ class Measured(NamedTuple):
         if self.claim.at_least:
             return self.measured >= self.certified - (1 / self.draws if self.claim.probability else 0.0)
         return self.measured <= self.certified
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the 95 % interval of what was measured lies on the wrong side of what is claimed.
+
+        A true claim whose number is close is on the wrong side of a few draws about every other time.
+        """
+        if self.interval is None:
+            return False
+        low, high = self.interval
+        return high < self.certified if self.claim.at_least else low > self.certified
 
 
 def measured_name(claim: AbstractClaim) -> str:
@@ -54,7 +66,8 @@ def measured_beside(values: Mapping[str, Any], design: "Design", table: LossTabl
             continue
         measured = claim.measured(table, design)
         if measured is not None:
-            found.append(Measured(claim, float(certified), float(measured[0]), table.shape[1]))
+            interval = claim.interval(table, design)
+            found.append(Measured(claim, float(certified), float(measured[0]), table.shape[1], interval))
     return found
 
 

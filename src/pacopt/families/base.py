@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from pacopt.algorithms import (
     FISTA,
     LBFGS,
@@ -20,6 +22,7 @@ from pacopt.algorithms import (
 from pacopt.algorithms.base import AbstractAlgorithm
 from pacopt.engines import BlackBox
 from pacopt.errors import FamilyError
+from pacopt.families.checks import checked_sizes, refuse_other_algorithm
 from pacopt.families.limited import ScipysLBFGSB
 from pacopt.instances import Instances
 from pacopt.problems.base import AbstractProblem, AbstractProximable
@@ -64,7 +67,8 @@ class Family:
     the solvers people use, by name, the textbook first, each with the same number of gradients; by default they are the
     usual ones for smooth problems, or for problems with a proximal map. `tuned` is the algorithm that Optuna tunes: it
     has a few hyperparameters, and gets as many runs as learning takes, in at most 300 trials. `prior`, `score` and
-    `budget` are passed to `learn`. `note` is printed beside the results.
+    `budget` are passed to `learn`. `note` is printed beside the results. `allow_duplicates` says that separate draws
+    may be equal, as those from a finite set are.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from pacopt import AbstractProblem
@@ -95,6 +99,7 @@ class Family:
     budget: Any = None
     sizes: Sizes = field(default_factory=Sizes)
     note: str = ""
+    allow_duplicates: bool = False
 
     def __post_init__(self) -> None:
         """Refuse invalid parts, and fill in the usual solvers and the algorithm to tune."""
@@ -105,7 +110,7 @@ class Family:
         if self.tuned is None:
             object.__setattr__(self, "tuned", ProximalNesterov() if proximal else HeavyBall())
         object.__setattr__(self, "title", self.title or self.name)
-        object.__setattr__(self, "sizes", Sizes(*self.sizes))
+        object.__setattr__(self, "sizes", Sizes(*checked_sizes(self.name, self.sizes)))
 
     @property
     def textbook(self) -> str:
@@ -118,8 +123,10 @@ class Family:
 
     def drawn(self, seed: int) -> Split:
         """A split of instances drawn with this seed."""
-        size = self.sizes
-        return split(self.sampled(size.total, seed=seed), prior=size.prior, train=size.train, test=size.test, seed=seed)
+        return self._split(self.sampled(self.sizes.total, seed=seed), self.sizes, seed)
+
+    def _split(self, drawn: Instances, sizes: Sizes, seed: int) -> Split:
+        return split(drawn, **sizes._asdict(), seed=seed, allow_duplicates=self.allow_duplicates)
 
     def sampled(self, count: int, *, seed: int) -> Instances:
         """This many draws, after checking their number."""
@@ -148,8 +155,24 @@ class Family:
         """The algorithm to learn, which may depend on the prior part but never on a training instance."""
         if isinstance(self.algorithm, AbstractAlgorithm):
             return self.algorithm
-        spare = split(self.sampled(3, seed=SPARE), prior=1, train=1, test=1, seed=0)
-        return self.algorithm(replace(parts, train=spare.train, test=spare.test, rows=None))
+        spare = self._split(self.sampled(3, seed=SPARE), Sizes(1, 1, 1), 0)
+        found: Any = self.algorithm(replace(parts, train=spare.train, test=spare.test, rows=_beyond(parts, spare)))
+        if not isinstance(found, AbstractAlgorithm):
+            raise FamilyError(
+                f"The algorithm of {self.name!r} is a function that returned a {type(found).__name__}.",
+                "It must return an algorithm, an object derived from pacopt.AbstractAlgorithm.",
+                "",
+                "Return one: def algorithm(split): return pacopt.HeavyBall().",
+            )
+        return found
+
+
+def _beyond(parts: Split, spare: Split) -> dict[str, np.ndarray] | None:
+    """Source rows for the prior part of one split and the other parts of another, which do not overlap."""
+    if parts.rows is None or spare.rows is None:
+        return None
+    first = 1 + max(int(rows.max(initial=0)) for rows in parts.rows.values())
+    return {name: parts.rows[name] if name == "prior" else first + rows for name, rows in spare.rows.items()}
 
 
 def _check(family: Family) -> None:
@@ -198,6 +221,8 @@ def _check(family: Family) -> None:
             "",
             f"Call the class: {family.algorithm.__name__}().",
         )
+    if not isinstance(family.algorithm, AbstractAlgorithm):
+        refuse_other_algorithm(family.name, family.algorithm)
 
 
 def _baseline(family: str, name: str, given: Any) -> Baseline:

@@ -12,8 +12,9 @@ from pacopt.claims.measuring import measured_beside
 from pacopt.comparison import recorded_steps
 from pacopt.engines.base import AbstractEngine, Standard
 from pacopt.engines.traced.engine import Traced
-from pacopt.errors import FamilyError
+from pacopt.errors import EngineError, FamilyError, ResourceError
 from pacopt.families.base import LEARNED, TUNED, Family
+from pacopt.families.freshness import fresh_draws, refuse_ignored_seed
 from pacopt.families.outcome import Contest, Method
 from pacopt.families.tuning import Tuned, first_rows, tuned
 from pacopt.instances import Instances
@@ -31,8 +32,6 @@ from pacopt.support.progress import StageProgress, silent
 ENOUGH = 1000
 #: A gradient through an unrolled run costs about three runs.
 GRADIENT = 3
-#: Fresh draws use a separate seed; if more than this fraction of them was seen before, they are not fresh.
-FRESH, REPEATED = 1_000_003, 0.5
 
 
 def contest(
@@ -48,6 +47,7 @@ def contest(
     The best of the usual solvers is chosen on the prior split, so that the gain over it can be certified. The run is
     saved in the directory `out`, if given. The seed determines everything.
     """
+    refuse_ignored_seed(family, seed)
     clock = time.perf_counter()
     parts = family.drawn(seed)
     engine = Traced(family.problem, family.learns(parts), family.steps)
@@ -74,9 +74,9 @@ def contest(
     study, rival = _studied(family, parts, design.score, runs, seed, progress)
     progress("fresh instances", 0, 1)
     others = (*usual, *opponents({TUNED: rival}, engine, parts, Standard(), None))
-    drawn = _seeded(_fresh(family, parts, fresh, seed), seed, "fresh")
+    drawn = _seeded(fresh_draws(family, parts, fresh, seed), seed, "fresh")
     runner = design.score.runs(recording(engine, design.claims, design.score))
-    table = _beside(runner, learned.hyper, others, design.score, drawn)
+    table, failed = _beside(family, runner, learned.hyper, others, design.score, drawn)
     at = recorded_steps(family.steps)
     curves = _curves(engine, learned.hyper, others, design.score, first_rows(drawn, ENOUGH), at)
     progress("fresh instances", 1, 1)
@@ -85,7 +85,10 @@ def contest(
         family=family,
         learned=learned if place is None else learned.beside(place),
         best=best,
-        methods=tuple(_method(name, text, table, design.score, curves.get(name)) for name, text in texts.items()),
+        methods=tuple(
+            _method(name, text, table, design.score, curves.get(name), failed.get(name, {}))
+            for name, text in texts.items()
+        ),
         checks=tuple(measured_beside(learned.certificate.deployed.values, design, table)),
         at=at,
         runs=runs,
@@ -123,21 +126,6 @@ def _seeded(instances: Instances, seed: int, part: str) -> Instances:
     return instances.drawn(root=seed, part=part)
 
 
-def _fresh(family: Family, parts: Split, count: int, seed: int) -> Instances:
-    """Draws not seen before; a sampler that repeats itself is refused."""
-    drawn = family.sampled(count, seed=seed + FRESH)
-    seen = np.concatenate([parts.prior.fingerprints, parts.train.fingerprints, parts.test.fingerprints])
-    again = float(np.isin(drawn.fingerprints, seen).mean())
-    if again > REPEATED:
-        raise FamilyError(
-            f"{100 * again:.0f} % of the fresh draws of {family.name!r} are instances that were learned from.",
-            "A different seed must give different draws.",
-            "On instances that were learned from, every claim would seem to hold.",
-            "Make sample use its seed. If you only have a fixed set of instances, use pacopt.learn.",
-        )
-    return drawn
-
-
 def _best(family: Family, usual: Sequence[Opponent], score: AbstractScore, prior: Instances) -> str:
     """The usual solver with the smallest mean score on prior instances."""
     # Algorithms in JAX report the losses at the start; other engines need not.
@@ -150,7 +138,7 @@ def _best(family: Family, usual: Sequence[Opponent], score: AbstractScore, prior
             'Add one: usual={..., "gradient descent": pacopt.Baseline(algorithm=pacopt.GradientDescent())}.',
         )
     first, rest = telling[0], [each for each in usual if each is not telling[0]]
-    table = _beside(score.runs(first.engine), first.hyper, rest, score, prior)
+    table, _ = _beside(family, score.runs(first.engine), first.hyper, rest, score, prior)
     means = {first.name: score.of(table)[0].mean()}
     means |= {each.name: score.of(_alone(table, each.name)).mean() for each in rest}
     return min(means, key=lambda name: float(means[name]))
@@ -167,15 +155,35 @@ def _studied(
 
 
 def _beside(
+    family: Family,
     runner: AbstractEngine,
     hyper: Mapping[str, Any],
     others: Sequence[Opponent],
     score: AbstractScore,
     instances: Instances,
-) -> LossTable:
-    """A table of one candidate, with the other solvers as baselines."""
+) -> tuple[LossTable, dict[str, dict[str, int]]]:
+    """A table of one candidate, with the other solvers as baselines; and how often these failed, by kind."""
     table = runner.table({name: np.asarray([value]) for name, value in hyper.items()}, instances)
-    return replace(table, baselines={each.name: each.losses(score, instances, None, table.start)[0] for each in others})
+    found = {each.name: _runs(family, each, score, instances, table.start) for each in others}
+    failed = {name: dict(about.get("failures", {})) for name, (_, about) in found.items()}
+    return replace(table, baselines={name: losses for name, (losses, _) in found.items()}), failed
+
+
+def _runs(
+    family: Family, solver: Opponent, score: AbstractScore, instances: Instances, start: np.ndarray | None
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """The losses of a solver, and how it failed; errors name it."""
+    try:
+        return solver.losses(score, instances, None, start)
+    except ResourceError:
+        raise
+    except EngineError as error:
+        raise FamilyError(
+            f"The solver {solver.name!r} of the family {family.name!r} cannot be run. {error.found}",
+            error.needed,
+            error.why,
+            error.remedy,
+        ) from error
 
 
 def _alone(table: LossTable, name: str) -> LossTable:
@@ -209,11 +217,27 @@ def _curves(
     return {name: mean(way) for name, way in ways.items() if way is not None}
 
 
-def _method(name: str, text: str, table: LossTable, score: AbstractScore, curve: np.ndarray | None) -> Method:
+def _method(
+    name: str,
+    text: str,
+    table: LossTable,
+    score: AbstractScore,
+    curve: np.ndarray | None,
+    failures: Mapping[str, int],
+) -> Method:
     alone = _alone(table, name)
     z, scale = score.of(alone)[0], score.scale
     low, high = mean_interval(z)
-    ratios = None if alone.start is None else alone.safeguarded()[0]
+    mean = scale * float(z.mean())
     return Method(
-        name, text, scale * float(z.mean()), (scale * low, scale * high), scale * z, curve, ratios, alone.losses[0]
+        name=name,
+        text=text,
+        mean=mean,
+        interval=(scale * low, scale * high),
+        scores=scale * z,
+        curve=curve,
+        ratios=None if alone.start is None else alone.safeguarded()[0],
+        ends=alone.losses[0],
+        told=score.told(mean),
+        failures=dict(failures),
     )

@@ -1,7 +1,9 @@
 """The outcome of a contest: how all solvers do on fresh instances, next to what is certified."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 class Method(NamedTuple):
     """A solver on the fresh instances: its mean score with a 95 % interval, its scores, and their means along the way.
 
-    All are in units of the score. A solver that only reports its end has no `curve`. `ratios` are final over initial
-    losses, with the safeguard, whatever the score; None if losses have no start.
+    All are in units of the score, and smaller is better: with `Digits` they are the digits that were not gained. `told`
+    is the mean as people read it: the digits gained. A solver that only reports its end has no `curve`. `ratios` are
+    final over initial losses, with the safeguard, whatever the score; None if losses have no start. `failures` counts
+    the runs that raised an error or were stopped, by kind; such a run counts as one that made no progress.
     """
 
     name: str
@@ -34,6 +38,13 @@ class Method(NamedTuple):
     ratios: Float[np.ndarray, " draw"] | None
     #: Where each run ended, even if a draw has several runs.
     ends: Float[np.ndarray, " run"]
+    told: str = ""
+    failures: Mapping[str, int] = MappingProxyType({})
+
+    @property
+    def failed(self) -> int:
+        """The number of runs that failed."""
+        return sum(self.failures.values())
 
     @property
     def ratio(self) -> float | None:
@@ -88,8 +99,13 @@ class Contest:
 
     @property
     def violations(self) -> tuple[Measured, ...]:
-        """The claims that the fresh instances contradict."""
-        return tuple(check for check in self.checks if not check.holds)
+        """The claims that the fresh instances contradict: their 95 % intervals exclude what is certified."""
+        return tuple(check for check in self.checks if check.contradicted)
+
+    @property
+    def undecided(self) -> tuple[Measured, ...]:
+        """The claims whose measured values are on the wrong side, but by no more than so few instances allow."""
+        return tuple(check for check in self.checks if not check.holds and not check.contradicted)
 
     def _repr_html_(self) -> str:
         from pacopt.families.views import contest_html

@@ -11,13 +11,15 @@ from pacopt.families.base import LEARNED, TUNED
 from pacopt.families.outcome import Contest
 from pacopt.report.figures import Axis, drawing
 from pacopt.scores import Digits
-from pacopt.support.rounding import up
+from pacopt.support.rounding import down, up
 
 #: Colours that colour-blind readers can tell apart (Okabe & Ito): learned, Optuna, best usual solver, others.
 BLUE, ORANGE, RED = "#0072B2", "#E69F00", "#D55E00"
 OTHERS = ("#009E73", "#CC79A7", "#56B4E9", "#666666", "#8C6D1F", "#5B4B8A", "#8A1C4A", "#98C93C")
 #: The most points in a line, and the smallest share that is drawn.
 POINTS, LEAST = 400, 1e-4
+#: What is drawn if the score counts steps.
+AWAY = "share of instances not there yet"
 
 
 def picture(found: Contest, path: Path) -> Path:
@@ -52,11 +54,9 @@ def _relative(found: Contest) -> alt.LayerChart:
     ]
     bound = loss(certificate.deployed.values["risk"])
     kind = "geometric mean of loss / start loss" if digits else "mean of loss / start loss"
-    mark = {
-        "step": found.family.steps,
-        "value": float(bound),
-        "words": f"◆ certified for learned: at most {up(float(bound), 3)}",
-    }
+    risk = float(certificate.deployed.values["risk"])
+    told = f"at least {down(max(0.0, score.scale - risk), 3)} digits" if digits else f"at most {up(float(bound), 3)}"
+    mark = {"step": found.family.steps, "value": float(bound), "words": f"◆ certified for learned: {told}"}
     whole = alt.Axis(tickMinStep=1, format="d")
     x = alt.X("step:Q", title="gradients", axis=whole, scale=alt.Scale(domain=[0, found.family.steps], nice=False))
     axis = Axis.around([*(row["value"] for row in rows), float(bound)], log=True)
@@ -75,7 +75,7 @@ def _effort(found: Contest) -> alt.LayerChart:
         if share >= LEAST
     ]
     x = alt.X("step:Q", title=score.unit, scale=alt.Scale(domain=[0, most], nice=False))
-    y = alt.Y("value:Q", title="not there yet", scale=alt.Scale(type="log"), axis=alt.Axis(format="%", tickCount=5))
+    y = alt.Y("value:Q", title=AWAY, scale=alt.Scale(type="log"), axis=alt.Axis(format="%", tickCount=5))
     return _finished(found, rows, None, x, y, step=True)
 
 
@@ -126,5 +126,12 @@ def _label(found: Contest, name: str) -> str:
 
 def _colours(found: Contest) -> dict[str, str]:
     names = [each.name for each in found.methods if each.name not in (LEARNED, TUNED, found.best)]
-    rest = {name: OTHERS[k % len(OTHERS)] for k, name in enumerate(names)}
+    rest = {name: _colour(k) for k, name in enumerate(names)}
     return {LEARNED: BLUE, TUNED: ORANGE, found.best: RED} | rest
+
+
+def _colour(k: int) -> str:
+    """The colour of the k-th other solver; where there are more than colours, darker and darker shades of them."""
+    turn, place = divmod(k, len(OTHERS))
+    parts = (int(OTHERS[place][i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(part * 0.6**turn):02X}" for part in parts)

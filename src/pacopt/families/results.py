@@ -1,6 +1,7 @@
 """The results of contests: one line per family, for people and for machines."""
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from pacopt.families.base import LEARNED, TUNED
@@ -63,9 +64,39 @@ def verdict(found: Contest) -> str:
         text = f"learning may help, but no gain could be certified: {means}"
     else:
         text = f"learning does not help: {means}"
-    wrong = [check.name for check in found.violations]
-    held = "every claim holds on" if not wrong else f"{', '.join(wrong)} did not hold on"
-    return f"{found.family.name}: {text}; {held} {found.fresh:,} fresh draws"
+    if not text.startswith("learning does not"):
+        text += _but_optuna(found)
+    return f"{found.family.name}: {text}; {_held(found)}{_failed(found)}"
+
+
+def _but_optuna(found: Contest) -> str:
+    """That tuning alone does as well, where it does."""
+    ours, theirs = found[LEARNED], found[TUNED]
+    if theirs.mean > ours.mean:
+        return ""
+    better = found.factor(TUNED).high < 1
+    return f", but Optuna's settings do {'better' if better else 'as well'}: {found.score.told(theirs.mean)}"
+
+
+def _held(found: Contest) -> str:
+    """Whether the claims hold on the fresh draws."""
+    draws = f"{found.fresh:,} fresh draws"
+    if wrong := [check.name for check in found.violations]:
+        return f"{draws} contradict {', '.join(wrong)}"
+    if close := [check.name for check in found.undecided]:
+        return f"{draws} contradict no claim, but are too few to confirm {', '.join(close)}"
+    return f"every claim holds on {draws}"
+
+
+def _failed(found: Contest) -> str:
+    """Which solvers failed, and how often."""
+    runs = f"{len(found.methods[0].ends):,} fresh runs"
+    told = [
+        f"; {each.name} failed in {each.failed:,} of {runs} ({', '.join(each.failures)}), which count as no progress"
+        for each in found.methods
+        if each.failed
+    ]
+    return "".join(told)
 
 
 def said(found: Contest) -> list[str]:
@@ -88,12 +119,14 @@ def document(found: Contest) -> dict[str, Any]:
         "textbook": found.family.textbook,
         "methods": [
             {"name": each.name, "text": each.text, "mean": each.mean, "interval": list(each.interval)}
-            | {"mean_ratio": each.ratio}
+            | {"told": each.told, "mean_ratio": each.ratio, "failures": dict(each.failures)}
             | ({} if each.name == LEARNED else _factors(found, each.name))
             for each in found.methods
         ],
         "claims": [
-            {"name": each.name, "certified": each.certified, "measured": each.measured, "holds": each.holds}
+            {"name": each.name, "certified": each.certified, "measured": each.measured}
+            | {"interval": None if each.interval is None else [_finite(end) for end in each.interval]}
+            | {"holds": each.holds, "contradicted": each.contradicted}
             for each in found.checks
         ],
         "fresh": found.fresh,
@@ -107,15 +140,24 @@ def document(found: Contest) -> dict[str, Any]:
     }
 
 
+def _finite(end: float) -> float | None:
+    """An end of an interval; None if it is unbounded."""
+    return float(end) if isfinite(end) else None
+
+
 def _factors(found: Contest, over: str) -> dict[str, Any]:
-    """How many times smaller the learned means of scores and of ratios are: as measured, with 95 % intervals."""
+    """How many times smaller the learned means of scores and of ratios are, with 95 % intervals; None is unbounded."""
     ratio = found.ratio_factor(over)
-    return {"factor": list(found.factor(over).ends), "ratio_factor": None if ratio is None else list(ratio.ends)}
+    return {
+        "factor": [_finite(end) for end in found.factor(over).ends],
+        "ratio_factor": None if ratio is None else [_finite(end) for end in ratio.ends],
+    }
 
 
 def markdown(found: Sequence[Contest]) -> str:
     """A Markdown table, with the verdicts below it."""
     headings = (*MEASURED, *CERTIFIED)
-    rows = [headings, tuple("---" for _ in headings), *(tuple(line(each)) for each in found)]
+    cells = [tuple(cell.replace("|", "\\|") for cell in line(each)) for each in found]
+    rows = [headings, tuple("---" for _ in headings), *cells]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"{table}\n\n" + "\n".join(f"- {' '.join(said(each))}" for each in found) + "\n"

@@ -7,7 +7,6 @@ from pacopt.families.outcome import Contest
 from pacopt.families.results import document, verdict
 from pacopt.support import html
 from pacopt.support.frames import data_frame, real
-from pacopt.support.intervals import Factor
 from pacopt.support.rounding import between, times
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def contest_html(found: Contest) -> str:
     for each in told["methods"]:
         low, high = each["interval"]
         ends = between((max(0.0, score.scale - high), score.scale - low) if digits else (low, high))
-        factor = times(Factor(*each["factor"])) if "factor" in each else ""
+        factor = "" if each["name"] == LEARNED else times(found.factor(each["name"]))
         cells = (each["name"], score.told(each["mean"]), f"{ends} {score.unit}".rstrip())
         solvers.append((*cells, *(() if digits else (factor,)), each["text"]))
     claims = [
@@ -32,7 +31,7 @@ def contest_html(found: Contest) -> str:
             "at least" if check.claim.at_least else "at most",
             check.claim.missing if nothing else check.claim.with_unit(check.certified, design),
             f"{check.measured:.4g}",
-            "" if nothing else "yes" if check.holds else "NO",
+            "" if nothing else "yes" if check.holds else "NO" if check.contradicted else "undecided",
         )
         for each, check in zip(told["claims"], found.checks, strict=True)
         for nothing in [check.claim.leading and not check.certified]
@@ -55,8 +54,9 @@ def contest_frame(found: Contest) -> "DataFrame":
     factors = [(None, None, None) if each.name == LEARNED else found.factor(each.name).ends for each in methods]
     return data_frame(
         {"name": [each.name for each in methods], "text": [each.text for each in methods]}
-        | {"mean": [each.mean for each in methods]}
+        | {"mean": [each.mean for each in methods], "told": [each.told for each in methods]}
         | {f"mean_{end}": [each.interval[k] for each in methods] for k, end in enumerate(("low", "high"))}
+        | {"failed": [each.failed for each in methods]}
         | {"mean_ratio": real([each.ratio for each in methods])}
         | {name: real([ends[k] for ends in factors]) for k, name in enumerate(("factor", "factor_low", "factor_high"))}
     )
