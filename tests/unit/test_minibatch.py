@@ -44,8 +44,8 @@ def test_batches_have_different_rows_and_average_to_the_full_gradient():
         data, x = jax.tree.map(jnp.asarray, instance()), jnp.ones(3)
         objective = Objective(Line(), data)
         keys = jax.random.split(jax.random.key(0), 4000)
-        moves = jax.vmap(lambda key: batches(2).step(x, {"step_size": 1.0}, objective, key) - x)(keys)
-        gradient = objective.gradient(x)
+        moves = np.asarray(jax.vmap(lambda key: batches(2).step(x, {"step_size": 1.0}, objective, key) - x)(keys))
+        gradient = np.asarray(objective.gradient(x))
     assert len(np.unique(np.round(moves, 9), axis=0)) == 28  # pairs of 8 rows
     off = np.abs(moves.mean(axis=0) + gradient)
     assert np.all(off < 5 * np.std(moves, axis=0) / np.sqrt(4000))

@@ -55,7 +55,24 @@ def length(a: Float[Array, " n"]) -> Float[Array, ""]:
 
 def cosine(a: Float[Array, " n"], b: Float[Array, " n"], of_a: Any, of_b: Any) -> Float[Array, ""]:
     """The cosine of the angle between two vectors with these lengths."""
-    return jnp.sum(a * safe_ratio(jnp.ones_like(of_a), of_a) * (b * safe_ratio(jnp.ones_like(of_b), of_b)))
+    return jnp.sum(a * _inverse(of_a) * (b * _inverse(of_b)))
+
+
+def _inverse(of: Float[Array, ""]) -> Float[Array, ""]:
+    """1 / of for a positive length, else 0."""
+    return jnp.where(of > 0, _reciprocal(jnp.where(of > 0, of, 1.0)), 0.0)
+
+
+@jax.custom_jvp
+def _reciprocal(b: Float[Array, ""]) -> Float[Array, ""]:
+    """1 / b, with a derivative that does not overflow where 1 / b^2 does: below 1e-154, where a direction dies out."""
+    return 1.0 / b
+
+
+@_reciprocal.defjvp
+def _reciprocal_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    found = _reciprocal(*primals)
+    return found, -(found * (found * tangents[0]))
 
 
 def log_ratio(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
