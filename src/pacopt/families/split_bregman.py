@@ -83,4 +83,4 @@ def shrunk(a: Float[np.ndarray, "2 n n"], strength: float, edge: float) -> Float
     for _ in range(INNER):
         q = np.sqrt(s**2 + edge**2)
         s = np.clip(s - (strength * s / q + s - lengths) / (strength * edge**2 / q**3 + 1), 0.0, lengths)
-    return a * np.divide(s, lengths, out=np.zeros_like(s), where=lengths > 0)
+    return np.asarray(a * np.divide(s, lengths, out=np.zeros_like(s), where=lengths > 0))
