@@ -6,7 +6,8 @@ from pacopt.certificate import Certificate
 from pacopt.errors import ExportError
 from pacopt.plot.dressing import AltairChart, dressed
 from pacopt.report.candidates import Candidates
-from pacopt.report.figures import INK, SURFACE, Figure, Key, drawn
+from pacopt.report.colours import INK, SURFACE
+from pacopt.report.figures import Figure, Key, drawn
 from pacopt.report.sections.breakdown import breakdown_figure
 from pacopt.report.sections.budget import budget_figure
 from pacopt.report.sections.curves import curves_figure

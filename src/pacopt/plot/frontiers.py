@@ -5,7 +5,8 @@ import altair as alt
 from pacopt.certificate import Certificate
 from pacopt.errors import ExportError
 from pacopt.plot.dressing import AltairChart, finished, with_legend
-from pacopt.report.figures import LEARNED, SURFACE, Axis, Key, drawing, drawn
+from pacopt.report.colours import LEARNED, SURFACE
+from pacopt.report.figures import Axis, Key, drawing, drawn
 from pacopt.report.words import hyper_text, level_percent, noun
 from pacopt.tradeoff import Certified, Frontier
 from pacopt.tradeoff import frontier as frontier_of

@@ -1,8 +1,13 @@
-"""The colours of the style sheet by their names, for pictures that have no style sheet."""
+"""The colours of the style sheet: their names for charts on a page, their values for pictures without a page."""
 
 import re
 from functools import cache
 from importlib.resources import files
+
+#: As a chart on a page names them.
+LEARNED, STANDARD, MUTED, INK, SURFACE = (
+    f"var(--{name})" for name in ("learned", "standard", "muted", "ink", "surface")
+)
 
 
 @cache

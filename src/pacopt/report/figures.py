@@ -7,9 +7,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-LEARNED, STANDARD, MUTED, INK, SURFACE = (
-    f"var(--{name})" for name in ("learned", "standard", "muted", "ink", "surface")
-)
+from pacopt.report.colours import INK, MUTED
+
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 #: Smaller numbers are drawn here: a logarithmic axis has no zero, and floats below lose their digits.
 TINY = 1e-300

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pacopt.report.figures import LEARNED, MUTED, STANDARD
+from pacopt.report.colours import LEARNED, MUTED, STANDARD
 
 
 class Look(NamedTuple):

@@ -7,7 +7,8 @@ import altair as alt
 import numpy as np
 
 from pacopt.report.budgets import Budgets
-from pacopt.report.figures import INK, LEARNED, SURFACE, Chart, Figure, Key, Numbers, drawing, specification, ticks
+from pacopt.report.colours import INK, LEARNED, SURFACE
+from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, specification, ticks
 from pacopt.report.source import Reported
 
 TITLE = "Budget"

@@ -8,19 +8,8 @@ import numpy as np
 
 from pacopt.claims import AbstractClaim
 from pacopt.report.candidates import Candidates
-from pacopt.report.figures import (
-    LEARNED,
-    MUTED,
-    SURFACE,
-    Axis,
-    Chart,
-    Figure,
-    Key,
-    Numbers,
-    drawing,
-    drawn,
-    specification,
-)
+from pacopt.report.colours import LEARNED, MUTED, SURFACE
+from pacopt.report.figures import Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification
 from pacopt.report.source import Reported
 from pacopt.report.words import hyper_text, is_ratio, kept, level_percent, noun, solve_line, usable
 

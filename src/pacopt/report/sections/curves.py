@@ -7,19 +7,8 @@ import altair as alt
 import numpy as np
 
 from pacopt.comparison import Curves, between
-from pacopt.report.figures import (
-    INK,
-    TINY,
-    Axis,
-    Chart,
-    Figure,
-    Key,
-    Numbers,
-    drawing,
-    drawn,
-    specification,
-    ticks,
-)
+from pacopt.report.colours import INK
+from pacopt.report.figures import TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.looks import LOOKS, MEDIAN, Look, called, looks_of
 from pacopt.report.source import Reported
 from pacopt.report.words import estimate, rivals_of

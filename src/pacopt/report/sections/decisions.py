@@ -6,20 +6,8 @@ import altair as alt
 import numpy as np
 
 from pacopt.decisions import Decisions
-from pacopt.report.figures import (
-    INK,
-    LEARNED,
-    STANDARD,
-    Axis,
-    Chart,
-    Figure,
-    Key,
-    Numbers,
-    drawing,
-    drawn,
-    specification,
-    ticks,
-)
+from pacopt.report.colours import INK, LEARNED, STANDARD
+from pacopt.report.figures import Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.source import Reported
 from pacopt.report.words import estimate
 

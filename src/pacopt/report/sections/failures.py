@@ -8,8 +8,9 @@ import altair as alt
 import numpy as np
 
 from pacopt.report.candidates import Candidates
+from pacopt.report.colours import INK, LEARNED, STANDARD, SURFACE
 from pacopt.report.endings import ending_of
-from pacopt.report.figures import INK, LEARNED, STANDARD, SURFACE, Axis, Chart, Figure, Key, Numbers, drawing, drawn
+from pacopt.report.figures import Axis, Chart, Figure, Key, Numbers, drawing, drawn
 from pacopt.report.figures import specification as specified
 from pacopt.report.source import Reported
 from pacopt.report.words import hyper_text, kept, undrawn, value_text

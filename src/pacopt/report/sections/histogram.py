@@ -10,20 +10,9 @@ import numpy as np
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
 from pacopt.loss_table import LossTable
+from pacopt.report.colours import LEARNED
 from pacopt.report.endings import ending_of
-from pacopt.report.figures import (
-    LEARNED,
-    TINY,
-    Axis,
-    Chart,
-    Figure,
-    Key,
-    Numbers,
-    drawing,
-    drawn,
-    specification,
-    ticks,
-)
+from pacopt.report.figures import TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
 from pacopt.report.source import Reported
 from pacopt.report.words import FAR, chosen, estimate, explained, useless
 from pacopt.scores import Ratio

@@ -8,20 +8,8 @@ import numpy as np
 
 from pacopt.claims.standard import REQUIRED
 from pacopt.report.candidates import Candidates
-from pacopt.report.figures import (
-    INK,
-    LEARNED,
-    MUTED,
-    STANDARD,
-    SURFACE,
-    Chart,
-    Figure,
-    Key,
-    Numbers,
-    drawing,
-    drawn,
-    specification,
-)
+from pacopt.report.colours import INK, LEARNED, MUTED, STANDARD, SURFACE
+from pacopt.report.figures import Chart, Figure, Key, Numbers, drawing, drawn, specification
 from pacopt.report.sections.weights import weights_chart
 from pacopt.report.source import Reported
 from pacopt.report.words import chosen, hyper_text, kept, share, undrawn

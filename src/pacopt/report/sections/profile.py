@@ -16,8 +16,9 @@ from pacopt.bounds.budget import Stairs, Target
 from pacopt.comparison import Comparison
 from pacopt.loss_table import LossTable
 from pacopt.report.budgets import Budgets
+from pacopt.report.colours import INK, LEARNED
 from pacopt.report.endings import Ending, ending_of, first_runs, told
-from pacopt.report.figures import INK, LEARNED, TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification
+from pacopt.report.figures import TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification
 from pacopt.report.looks import MEDIAN, Look, called, looks_of
 from pacopt.report.source import Reported
 from pacopt.report.words import FAR, estimate, kept, rivals_of, share, useless

@@ -8,24 +8,9 @@ import numpy as np
 from pacopt.bounds.baselines import baseline_table
 from pacopt.comparison import Comparison, between
 from pacopt.loss_table import LossTable
+from pacopt.report.colours import INK, LEARNED, MUTED, STANDARD, SURFACE
 from pacopt.report.endings import Ending, ending_of, first_runs, told
-from pacopt.report.figures import (
-    INK,
-    LEARNED,
-    MUTED,
-    STANDARD,
-    SURFACE,
-    TINY,
-    Axis,
-    Chart,
-    Figure,
-    Key,
-    Listed,
-    Numbers,
-    drawing,
-    drawn,
-    specification,
-)
+from pacopt.report.figures import TINY, Axis, Chart, Figure, Key, Listed, Numbers, drawing, drawn, specification
 from pacopt.report.labels import placed
 from pacopt.report.looks import called, in_words
 from pacopt.report.source import Reported

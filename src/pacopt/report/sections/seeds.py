@@ -6,7 +6,8 @@ import altair as alt
 import numpy as np
 
 from pacopt.provenance import Seeds
-from pacopt.report.figures import LEARNED, TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification
+from pacopt.report.colours import LEARNED
+from pacopt.report.figures import TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification
 from pacopt.report.sections.origin import short_class
 from pacopt.report.source import Reported
 from pacopt.report.words import chosen, estimate, kept

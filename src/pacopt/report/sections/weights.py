@@ -6,7 +6,8 @@ import altair as alt
 import numpy as np
 
 from pacopt.report.candidates import Candidates
-from pacopt.report.figures import INK, LEARNED, MUTED, STANDARD, Axis, Chart, Key, drawing, drawn, specification
+from pacopt.report.colours import INK, LEARNED, MUTED, STANDARD
+from pacopt.report.figures import Axis, Chart, Key, drawing, drawn, specification
 from pacopt.report.words import undrawn, value_text
 
 #: So many bars in a histogram, and at most so many names with a bar.
