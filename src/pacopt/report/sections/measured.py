@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pacopt.certificate import Certificate
-from pacopt.claims import AbstractClaim, Gain
+from pacopt.claims import AbstractClaim
 from pacopt.claims.standard import REQUIRED
 from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
 from pacopt.loss_table import LossTable
@@ -102,7 +102,7 @@ def against_strongest(comparison: Comparison, certificate: Certificate) -> str:
         word, ratio = ("lower", factor.measured) if factor.measured > 1 else ("higher", 1 / factor.measured)
         return (
             f"{estimate(ratio, 3)} times {word} {mean} than {whose}, which {count} instances alone do not show "
-            f"({times(factor)}); certified is a gain of {gain}"
+            f"({times(factor)}); a gain of {gain} is certified"
         )
     word = "lower" if factor.low > 1 else "higher"
     if word == "higher":
@@ -121,7 +121,7 @@ def _agree(comparison: Comparison, rival: str) -> bool:
 def _gain(certificate: Certificate, baseline: str) -> str:
     """The certified gain over a baseline, such as "at least 1.5 times"; empty where there is none."""
     found = certified_over(certificate, baseline)
-    if found is None or not isinstance(found[0], Gain):
+    if found is None or found[0].probability:
         return ""
     shown = found[0].highlight(found[1], subject_of(certificate), certificate.design).value
     return shown.replace("≥ ", "at least ")
