@@ -8,7 +8,7 @@ import altair as alt
 
 from pacopt.plot.showing import pictured
 from pacopt.report.colours import sheets
-from pacopt.report.figures import Figure, Key
+from pacopt.report.figures import PICTURED, Figure, Key, axes
 
 #: What a notebook shows.
 AltairChart = alt.LayerChart | alt.VConcatChart
@@ -16,8 +16,6 @@ AltairChart = alt.LayerChart | alt.VConcatChart
 WIDTH = 600
 #: So many characters of a title, and of the words below it, are as wide as a chart.
 TITLE, WORDS = 72, 104
-#: These are equally wide: a picture is laid out with the first, and may be read with another.
-FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
 #: Themes of Altair whose pages are dark.
 DARK = frozenset({"dark", "carbong90", "carbong100"})
 LINE = "M-1.7,0L1.7,0"
@@ -63,24 +61,14 @@ def finished(charts: Sequence[alt.LayerChart], heading: str, words: str) -> Alta
     shades = colours()
     found: AltairChart = whole.properties(title=title).configure(
         background=shades["surface"],
-        font=FONT,
+        font=PICTURED,
         padding=12,
         view=alt.ViewConfig(stroke=None),
         title=alt.TitleConfig(color=shades["ink"], subtitleColor=shades["muted"]),
         legend=alt.LegendConfig(
             labelColor=shades["ink"], labelFontSize=12, labelLimit=0, labelOffset=8, rowPadding=3, columnPadding=18
         ),
-        axis=alt.AxisConfig(
-            labelFontSize=12,
-            labelColor=shades["muted"],
-            titleFontSize=12,
-            titleFontWeight=500,
-            titleColor=shades["ink"],
-            titlePadding=8,
-            gridColor=shades["line"],
-            domainColor=shades["axis"],
-            tickColor=shades["axis"],
-        ),
+        axis=axes(shades),
     )
     return pictured(found)
 

@@ -10,6 +10,11 @@ LEARNED, STANDARD, MUTED, INK, SURFACE = (
 )
 
 
+def named() -> dict[str, str]:
+    """All colours by their names, as a chart on a page names them."""
+    return {name: f"var(--{name})" for name in sheets()[0]}
+
+
 @cache
 def sheets() -> tuple[dict[str, str], dict[str, str]]:
     """The colours of a light page, and those in which a dark page differs.

@@ -9,14 +9,13 @@ from pacopt.report.colours import sheets
 
 #: Formats, by the ending of a file.
 KINDS = (".svg", ".png", ".html")
-FONT = "'Liberation Sans', Arial, Helvetica, sans-serif"
 
 
 def draw_evidence(path: str | os.PathLike[str], points: Sequence[tuple[int, float]], threshold: float) -> Path:
     """Draw log10 of the evidence against the number of instances, with the threshold of an alarm."""
     import altair as alt
 
-    from pacopt.report.figures import Axis
+    from pacopt.report.figures import PICTURED, Axis, axes
 
     target = Path(path)
     if target.suffix not in KINDS:
@@ -40,20 +39,10 @@ def draw_evidence(path: str | os.PathLike[str], points: Sequence[tuple[int, floa
     chart = alt.layer(line, rule, words.encode(y=y, x=alt.value(0), text="text:N")).properties(width=640, height=300)
     dressed = chart.configure(
         background=shades["surface"],
-        font=FONT,
+        font=PICTURED,
         padding=12,
         view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(
-            labelFontSize=12,
-            labelColor=shades["muted"],
-            titleFontSize=12,
-            titleFontWeight=500,
-            titleColor=shades["ink"],
-            titlePadding=8,
-            gridColor=shades["line"],
-            domainColor=shades["axis"],
-            tickColor=shades["axis"],
-        ),
+        axis=axes(shades),
     )
     try:
         dressed.save(target, **({"inline": True} if target.suffix == ".html" else {"scale_factor": 2.0}))

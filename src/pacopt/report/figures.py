@@ -1,15 +1,17 @@
 """What a section with charts consists of, and how a chart looks: colours are the style sheet's, by name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from pacopt.report.colours import INK, MUTED
+from pacopt.report.colours import named
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+#: Of pictures. These are equally wide: a picture is laid out with the first, and may be read with another.
+PICTURED = "'Liberation Sans', Arial, Helvetica, sans-serif"
 #: Smaller numbers are drawn here: a logarithmic axis has no zero, and floats below lose their digits.
 TINY = 1e-300
 #: Values that differ by less than this part of them are drawn at the same place.
@@ -153,6 +155,21 @@ def ticks(title: str, *, grid: bool = True) -> alt.Axis:
     return alt.Axis(title=title, labelExpr=LINEAR, tickCount=TICKS, grid=grid, labelOverlap="greedy", labelSeparation=6)
 
 
+def axes(shades: Mapping[str, str]) -> alt.AxisConfig:
+    """The look of all axes, in these colours."""
+    return alt.AxisConfig(
+        labelFontSize=12,
+        labelColor=shades["muted"],
+        titleFontSize=12.5,
+        titleFontWeight=500,
+        titleColor=shades["ink"],
+        titlePadding=8,
+        gridColor=shades["line"],
+        domainColor=shades["axis"],
+        tickColor=shades["axis"],
+    )
+
+
 def specification(name: str, layers: Sequence[alt.Chart], *, height: int) -> dict[str, Any]:
     """The Vega-Lite specification of layers, as wide as the page lets it; the same layers give the same bytes."""
     chart = alt.layer(*layers).properties(name=name, width="container", height=height)
@@ -162,17 +179,7 @@ def specification(name: str, layers: Sequence[alt.Chart], *, height: int) -> dic
         aria=False,  # the page describes the chart in words; a label on each mark would be read out one by one
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
         view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(
-            labelFontSize=12,
-            labelColor=MUTED,
-            titleFontSize=12.5,
-            titleFontWeight=500,
-            titleColor=INK,
-            titlePadding=8,
-            gridColor="var(--line)",
-            domainColor="var(--axis)",
-            tickColor="var(--axis)",
-        ),
+        axis=axes(named()),
     ).to_dict()
     del spec["$schema"]  # an address that nobody has to fetch
     return spec
