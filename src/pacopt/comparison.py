@@ -13,6 +13,7 @@ from pacopt.claims.standard import REQUIRED
 from pacopt.design import Design
 from pacopt.loss_table import LossTable
 from pacopt.support.arrays import frozen
+from pacopt.support.cells import start_or
 from pacopt.support.intervals import Factor, factor_interval, mean_interval, share_interval
 from pacopt.support.rounding import between as between
 from pacopt.support.rounding import percentages as percentages
@@ -87,7 +88,8 @@ class Comparison:
         measured = {claim.name: (claim, claim.measured(table, design)) for claim in claims}
         runs = whole.run_ratios() if relative else np.where(np.isfinite(whole.losses), whole.losses, np.inf)
         good = whole.losses <= whole.starts if relative else np.isfinite(whole.losses)
-        returned = whole.averaged(np.where(good, whole.losses, whole.starts)) if relative else np.full(z.shape, np.nan)
+        starts = start_or(whole.starts, np.inf) if relative else np.nan
+        returned = whole.averaged(np.where(good & relative, whole.losses, starts))
         about, own = table.provenance.get("baselines", {}), len(table.losses)
         rows = (
             Row(
@@ -237,10 +239,7 @@ def _scaled(interval: tuple[float, float], scale: float) -> tuple[float, float]:
 
 
 class Raw(NamedTuple):
-    """Runs without the safeguard: how many, how many ended above their start or failed, and the largest ratio.
-
-    Where losses have no start, only runs that failed count.
-    """
+    """Runs without the safeguard: how many, how many failed or ended above their start (if any), the largest ratio."""
 
     runs: int
     failures: int

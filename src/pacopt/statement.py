@@ -7,7 +7,7 @@ from pacopt.claims.checking import is_ours
 from pacopt.claims.ledger import some_of
 from pacopt.claims.subject import Subject
 from pacopt.support import html
-from pacopt.support.rounding import down, up
+from pacopt.support.rounding import counted, down, up
 from pacopt.support.values import ONLY, exact, is_shortened, named, readable
 
 if TYPE_CHECKING:
@@ -75,6 +75,15 @@ def begun_words(certificate: "Certificate") -> str:
     )
 
 
+def failed_words(certificate: "Certificate") -> list[str]:
+    """That runs of a baseline failed, which makes a gain over it larger."""
+    return [
+        f"{name[0].upper()}{name[1:]} failed in {counted(count, 'training run')}: this counts as the worst possible "
+        "end, and makes the gain larger."
+        for name, count in certificate.origin.failed_baselines.items()
+    ]
+
+
 def _safeguarded(c: "Certificate") -> bool:
     """Whether the safeguard is said before a sentence speaks of it as known."""
     known = [claim.safeguards for claim in c.design.claims if is_ours(claim) and claim.safeguards is not None]
@@ -108,6 +117,7 @@ def certificate_text(certificate: "Certificate", *, in_full: bool = False) -> st
         lines.append("Loss here means the loss above the minimum that the problem states for the instance.")
     if c.origin.start_reads:
         lines.append(begun_words(c))
+    lines += failed_words(c)
     if c.required and c.attained:
         lines.append(f"Chosen among those that are certified with {_asked(c)}.")
     if c.earlier:

@@ -17,6 +17,7 @@ from pacopt.bounds.sums import by_rows, log_products
 from pacopt.errors import AssumptionError
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
+from pacopt.support.cells import start_or
 from pacopt.support.rounding import and_more
 
 
@@ -108,7 +109,8 @@ class AbsoluteLoss(AbstractBound):
 
     def wealth(self, table: LossTable) -> Float[np.ndarray, "hyper grid"]:
         """The log-wealth of betting on min(l, l0, B) / B."""
-        bad = np.flatnonzero(table.starts > self.truncation.level)
+        known = start_or(table.starts, self.truncation.level)
+        bad = np.flatnonzero(known > self.truncation.level)
         if self.truncation.excess == 0 and len(bad):
             raise AssumptionError(
                 f"The start loss of instance {bad[0]} is {table.starts[bad[0]]}, above "

@@ -13,6 +13,7 @@ from pacopt.claims.base import AbstractClaim, Highlight
 from pacopt.claims.subject import Subject
 from pacopt.errors import DesignError, TableError
 from pacopt.loss_table import LossTable
+from pacopt.support.cells import start_or
 
 if TYPE_CHECKING:
     from pacopt.design import Design
@@ -53,8 +54,9 @@ class Absolute(AbstractClaim):
         return self.bound(design).for_candidates(table, design.prior, self.share * epsilon)
 
     def measured(self, table: LossTable, design: "Design") -> Float[np.ndarray, " hyper"]:
-        """Means of the loss that the safeguarded algorithm returns."""
-        returned = np.where(table.losses <= table.starts, table.losses, table.starts)
+        """Means of the loss that the safeguarded algorithm returns; an unknown start counts as the level."""
+        starts = start_or(table.starts, self.truncation.level)
+        returned = np.where(table.losses <= starts, table.losses, starts)
         return np.asarray(table.averaged(returned).mean(axis=1))
 
     def ledger(self, design: "Design") -> tuple[Assumption, ...]:

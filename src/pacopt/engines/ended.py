@@ -112,10 +112,11 @@ def refuse_all_failed(rows: list[list[Run]], first: int) -> None:
 
 
 class Failures:
-    """How many runs failed in each way, with the message of the first."""
+    """How many runs failed in each way and for each candidate, with the message of the first."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+        self.candidates: Counter[int] = Counter()
         self.first: dict[str, tuple[int, str]] = {}
 
     def add(self, messages: np.ndarray, first: int) -> None:
@@ -124,6 +125,7 @@ class Failures:
             text = str(messages[row, column])
             kind = kind_of(text)
             self.counts[kind] += 1
+            self.candidates[int(row)] += 1
             place = first + int(column)
             if kind not in self.first or place < self.first[kind][0]:
                 self.first[kind] = (place, text)
@@ -132,7 +134,7 @@ class Failures:
         """What the provenance of a table says about them; empty if no run failed."""
         told = {kind: text for kind, (_, text) in sorted(self.first.items()) if text != kind}
         found = {"failures": dict(sorted(self.counts.items())), "messages": told}
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in found.items() if value} | _by_candidate(self.candidates)
 
 
 def failures_of(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -142,6 +144,18 @@ def failures_of(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         counts.update(part.get("failures", {}))
         told = {**part.get("messages", {}), **told}
     return {name: value for name, value in (("failures", dict(sorted(counts.items()))), ("messages", told)) if value}
+
+
+def failed_candidates_of(parts: Iterable[tuple[Mapping[str, Any], np.ndarray]]) -> dict[str, Any]:
+    """The failures of each candidate in several tables, combined; each table comes with the numbers of its rows."""
+    counts = Counter[int]()
+    for part, rows in parts:
+        counts.update({int(rows[int(row)]): count for row, count in part.get("failed_candidates", {}).items()})
+    return _by_candidate(counts)
+
+
+def _by_candidate(counts: Counter[int]) -> dict[str, Any]:
+    return {"failed_candidates": {f"{row}": count for row, count in sorted(counts.items())}} if counts else {}
 
 
 def words_of(failure: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from pacopt.columns import joined
-from pacopt.engines.ended import failures_of
+from pacopt.engines.ended import failed_candidates_of, failures_of
 from pacopt.errors import PacoptError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
@@ -46,6 +46,7 @@ def race(
     rows, count = len(next(iter(candidates.values()))), instances.count
     alive, looks = np.arange(rows), []
     tables: list[LossTable] = []
+    ran: list[np.ndarray] = []
     missing: list[np.ndarray] = []
     losses, success = np.empty((rows, 0)), None
     times: dict[float, np.ndarray] = {}
@@ -66,6 +67,7 @@ def race(
             earlier = times.get(target, np.empty((rows, 0)))
             times[target] = np.concatenate([earlier, _among(rows, alive, each, np.inf)], axis=1)
         tables.append(part)
+        ran.append(alive)
         missing.append(~np.isin(np.arange(rows), alive)[:, None] & np.ones(part.losses.shape[1], dtype=bool))
         looks.append({"instances": sum(table.shape[1] for table in tables), "candidates": len(alive)})
         if last < len(instances):
@@ -84,7 +86,12 @@ def race(
         candidates=candidates,
         success=success,
         missing=cells if cells.any() else None,
-        provenance=dict(provenance or {}) | {"race": looks} | failures_of([table.provenance for table in tables]),
+        provenance={
+            **(provenance or {}),
+            "race": looks,
+            **failures_of([table.provenance for table in tables]),
+            **failed_candidates_of(zip([table.provenance for table in tables], ran, strict=True)),
+        },
         fingerprints=_fingerprints(tables),
         columns=joined([table.columns for table in tables]),
         times=times,

@@ -9,10 +9,11 @@ import numpy as np
 from pacopt.columns import Columns
 from pacopt.draws import drawn
 from pacopt.engines.ended import Failures
-from pacopt.errors import TableError
+from pacopt.errors import EngineError, TableError
 from pacopt.instances import Instances
 from pacopt.loss_table import LossTable
-from pacopt.support.rounding import counted
+from pacopt.support.cells import UNKNOWN_START
+from pacopt.support.rounding import and_more, counted
 
 if TYPE_CHECKING:
     from pacopt.engines.store import Checkpoint
@@ -152,7 +153,9 @@ class Collected:
         self.losses.flags.writeable = False
         known = ~np.isnan(self.start)
         # A failed run may not know where it started; it failed wherever that is.
-        start = np.where(known, self.start, 1.0) if known.any() else None
+        start = np.where(known, self.start, UNKNOWN_START) if known.any() else None
+        if start is not None:
+            self._refuse_ended_without_start(~known)
         return LossTable(
             losses=self.losses[:, :, step],
             start=start,
@@ -163,6 +166,17 @@ class Collected:
             columns=columns,
             times={} if self.times is None else {target: self.times[:, :, k] for k, target in enumerate(targets)},
         )
+
+    def _refuse_ended_without_start(self, unknown: np.ndarray) -> None:
+        ended = np.flatnonzero(unknown & np.isfinite(self.losses).any(axis=(0, 2)))
+        if len(ended):
+            raise EngineError(
+                f"Runs on instance {ended[0]} ended without a start loss, and runs on others told theirs"
+                f"{and_more(len(ended) - 1)}.",
+                "Either all runs have one, or none.",
+                "Nothing is known of a ratio to a start that nobody told.",
+                "Return start_loss for all runs; a run that failed may leave it out.",
+            )
 
 
 def expanded(instances: Instances, *, random: bool) -> tuple[Columns | None, Instances, np.ndarray]:

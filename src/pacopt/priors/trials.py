@@ -21,6 +21,7 @@ from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.scores import AbstractScore, Ratio
 from pacopt.space import Domain
+from pacopt.support.cells import shared_start
 from pacopt.support.progress import StageProgress, silent
 from pacopt.support.values import keys
 
@@ -70,7 +71,7 @@ class Trials:
         verdicts = rows[0][0].success is not None
         return LossTable(
             losses=np.stack([table.losses[row] for table, row in rows]),
-            start=rows[0][0].start,
+            start=shared_start(table.start for table, _ in rows),
             columns=rows[0][0].columns,
             candidates=candidates,
             success=np.stack([table.success[row] for table, row in rows if table.success is not None])

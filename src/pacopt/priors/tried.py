@@ -14,6 +14,7 @@ from pacopt.priors.product import checked_names
 from pacopt.priors.selection import ladder, score, weigh
 from pacopt.priors.trials import Trials
 from pacopt.space import Domain
+from pacopt.support.cells import shared_start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ class Tried:
         verdicts = [table.success for table in tables if table.success is not None]
         return LossTable(
             losses=np.concatenate([table.losses for table in tables]),
-            start=tables[0].start,
+            start=shared_start(table.start for table in tables),
             candidates={name: np.concatenate([t.candidates[name] for t in tables]) for name in self.cube.domain},
             success=np.concatenate(verdicts) if verdicts else None,
         )

@@ -17,6 +17,7 @@ from pacopt.instances import Instances
 from pacopt.scores import AbstractScore
 from pacopt.sources import Sources
 from pacopt.splits import Split
+from pacopt.support.cells import UNKNOWN_START
 from pacopt.support.values import exact, named, same_hyper
 
 #: The default: the algorithm's textbook settings, if there are any.
@@ -239,12 +240,13 @@ def _other_engine(baseline: Baseline) -> AbstractEngine:
 
 def _refuse_other_start(name: str, theirs: np.ndarray, ours: np.ndarray) -> None:
     """Refuse a solver of another problem: losses that are compared must start at the same value."""
-    other = np.flatnonzero(~(np.abs(theirs - ours) <= ROUNDING * np.abs(ours)))
+    told = (theirs != UNKNOWN_START) & (ours != UNKNOWN_START)
+    other = np.flatnonzero(told & ~(np.abs(theirs - ours) <= ROUNDING * np.abs(ours)))
     if len(other):
         j = int(other[0])
         raise DesignError(
-            f"On training instance {j} the baseline {name!r} starts at the loss {theirs[j]!r}, and what is learned at "
-            f"{ours[j]!r}.",
+            f"On training instance {j} the baseline {name!r} starts at the loss {float(theirs[j])!r}, and what is "
+            f"learned at {float(ours[j])!r}.",
             "Both solve the same problem from the same start.",
             "Losses of two problems cannot be compared, and a gain would mean nothing.",
             "Return the loss of this very problem, less its minimum if the problem has a known one; or leave "

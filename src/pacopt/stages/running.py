@@ -189,6 +189,8 @@ class Stages:
             known = row is not None and (table.missing is None or not table.missing[row].any())
             if known:
                 losses = table.losses[row]
+                if failed := table.provenance.get("failed_candidates", {}).get(f"{row}", 0):
+                    about["baselines"][each.name] |= {"failures": {"failed": failed}}
             else:
                 losses, failures = each.losses(design.score, self.split.train, self.store, table.start)
                 about["baselines"][each.name] |= failures

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,21 @@ from pacopt.support.arrays import frozen
 from pacopt.support.numbers import is_real
 from pacopt.support.rounding import counted
 from pacopt.support.values import ONLY
+
+#: The start loss of an instance on which every run failed and none told it. As nothing is larger, a baseline that ended
+#: there scores next to 0 and never loses: no gain is claimed from what is not known.
+UNKNOWN_START = float(np.finfo(np.float64).max)
+
+
+def start_or(start: np.ndarray, value: float) -> np.ndarray:
+    """Start losses, with this value for those that are not known."""
+    return np.where(start == UNKNOWN_START, value, start)
+
+
+def shared_start(starts: Iterable[np.ndarray | None]) -> np.ndarray | None:
+    """The start losses of runs of the same instances, known where any of these tables knows them."""
+    known = [start for start in starts if start is not None]
+    return np.minimum.reduce(known) if known else None
 
 
 def checked_targets(targets: Any) -> tuple[float, ...]:
