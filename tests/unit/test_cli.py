@@ -398,7 +398,7 @@ def test_a_plan_says_whether_a_claim_can_be_made():
 def test_a_plan_answers_for_budgets_gains_and_changes():
     answer = pacopt("plan", "--within", "0.99", "--gain", "2", "--factor", "3", "--success", "0.99", "--drop", "0.95")
     assert answer.returncode == 0
-    assert "That 0.99 of all instances stay within the budget needs 810 training instances" in answer.stdout
+    assert "A share of 0.99 of all instances within the budget needs 810 training instances" in answer.stdout
     assert "A gain of 2 needs " in answer.stdout
     assert "drops from 0.99 to 0.95 is noticed after " in answer.stdout
     assert "can never show: that there are no catastrophes" in answer.stdout

@@ -105,7 +105,7 @@ def test_a_loss_that_stops_far_from_zero_is_remarked_upon_unless_the_minimum_is_
     hyper = pacopt.DiscreteMeasure.uniform({"step_size": [0.1]})
     remarks = learn(problem=Raised(), steps=100, prior=hyper).remarks
     (remark,) = [each for each in remarks if "hardly moved over the last half of the steps" in each]
-    assert remark.endswith("either takes new training instances")
+    assert remark.endswith("either way you need new training instances")
     assert not any("hardly moved" in remark for remark in learn(problem=Above(), steps=100, prior=hyper).remarks)
 
 

@@ -66,8 +66,8 @@ def test_a_plan_tells_what_its_instances_can_never_show():
     plan = make_plan(instances=1400, mean=0.012)
     (limit,) = plan.limits
     assert "What 1,000 training instances can never show" in limit
-    assert "an instance in 1,443 is absent from half" in limit  # 0.5 ** (1 / 1000) = 1 - 1 / 1443
-    assert "an instance in 208 from 0.8 % of them" in limit
+    assert "one instance in 1,443 is absent from half" in limit  # 0.5 ** (1 / 1000) = 1 - 1 / 1443
+    assert "one instance in 208 from 0.8 % of them" in limit
     assert "1.396 times as much" in limit
     assert all(size.floor < size.risk for size in plan.risks)
     assert make_plan().limits == ()

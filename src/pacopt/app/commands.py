@@ -209,7 +209,7 @@ def watch(
     scores: Annotated[Path, typer.Argument(help="One score per line, or a CSV file; - for a pipe.", metavar="SCORES")],
     claim: Annotated[str | None, typer.Option(help="The claim to watch.", show_default="the first")] = None,
     every: Annotated[
-        float | None, typer.Option(help="Instances to a false alarm, on average.", show_default="100000")
+        float | None, typer.Option(help="Instances until a false alarm, on average.", show_default="100000")
     ] = None,
     ever: Annotated[
         float | None, typer.Option(help="Or the probability of ever raising a false alarm.", show_default=False)

@@ -36,7 +36,7 @@ def plan(
         float, typer.Option(min=0, max=1, help="Your guess of the share of runs beyond the budget.")
     ] = 0.0,
     targets: Annotated[
-        int | None, typer.Option(min=1, help="How many targets have a budget; the hardest counts.", show_default="1")
+        int | None, typer.Option(min=1, help="How many targets the budget has; the hardest counts.", show_default="1")
     ] = None,
     factor: Annotated[
         float | None, typer.Option(help="Your guess of the true gain.", show_default="1.25 times the gain")
@@ -48,7 +48,7 @@ def plan(
         ),
     ] = None,
     correlation: Annotated[float, typer.Option(help="Your guess of the correlation between both scores.")] = 0.0,
-    every: Annotated[float, typer.Option(help="Instances to a false alarm, on average.")] = 100_000.0,
+    every: Annotated[float, typer.Option(help="Instances until a false alarm, on average.")] = 100_000.0,
     top: Annotated[
         float, typer.Option(help="The largest value of --mean, --risk and --rise, such as a cap on steps.")
     ] = 1.0,

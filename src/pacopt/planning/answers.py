@@ -38,7 +38,7 @@ def needs(
         found.append(_need(f"A {unit.mean(risk)}", train, f"if it truly is {unit.shown(guesses.mean)}", least))
     if within is not None:
         train = needed_for_budget(within, guesses.left, guesses.late_rate, guesses.targets or 1)
-        claim = f"That {within!r} of all instances stay within the budget"
+        claim = f"A share of {within!r} of all instances within the budget"
         found.append(_need(claim, train, _late(guesses)))
     if gain is not None and compared is not None:
         train, even = (needed_for_gain(gain, compared, guesses.left, chance) for chance in (LIKELY, 0.5))
@@ -77,8 +77,8 @@ def never_shown(guesses: Guesses, train: int) -> tuple[str, ...]:
     worst = "a score of 1" if guesses.unit == Unit() else f"a run that scores {guesses.unit.shown(1.0, 4)}"
     said = [
         f"What {train:,} training instances can never show: that there are no catastrophes. One ({worst}) that "
-        f"happens on an instance in {round(1 / unseen(train, 0.25)):,} is absent from half of all such samples, and "
-        f"one that happens on an instance in {round(1 / rate):,} from {100 * missed:.2g} % of them, more often than "
+        f"happens on one instance in {round(1 / unseen(train, 0.25)):,} is absent from half of all such samples, and "
+        f"one that happens on one instance in {round(1 / rate):,} from {100 * missed:.2g} % of them, more often than "
         f"the claim may be wrong. So no method can exclude it: on a {guesses.unit.mean(guesses.mean)}, half of "
         f"the bounds of any valid method are at least {bound}, which is {down(least / guesses.mean)} times as much."
     ]
@@ -111,7 +111,7 @@ def noticed(delay: Delay, unit: Unit) -> str:
         "risk": f"A {mean} that rises from {_given(delay.certified * unit.top, up)}{unit.name and ' '}{unit.name} to "
         f"{unit.shown(delay.becomes)}",
     }[delay.claim]
-    rate = f"with a false alarm in {delay.every:,.0f} instances at most, on average"
+    rate = f"with on average at most one false alarm in {delay.every:,.0f} instances"
     if delay.median is None:
         return f"{change} takes more than {LONGEST:,} instances to be noticed, {rate}."
     likely, late = (f"more than {LONGEST:,}" if each is None else f"{each:,}" for each in (delay.likely, delay.late))

@@ -113,8 +113,8 @@ def _plateau(curves: Curves) -> list[str]:
             return []
     return [
         f"the loss hardly moved over the last half of the steps, at {end:.3g} of its start: if its minimum is not "
-        "0, state it (AbstractKnownMinimum); else fewer steps, or another algorithm, may do; either takes new training "
-        "instances"
+        "0, state it (AbstractKnownMinimum); otherwise fewer steps or another algorithm may do; either way you need "
+        "new training instances"
     ]
 
 
