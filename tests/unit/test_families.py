@@ -5,6 +5,7 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -326,6 +327,27 @@ def test_a_family_of_ones_own_goes_through_the_command(tmp_path):
     answer = command("bench", "families", "nothing", cwd=tmp_path)
     assert answer.returncode == 2
     assert "There is no family 'nothing'" in answer.stderr
+
+
+def test_a_minimum_is_traced_once_for_all_instances():
+    traced = []
+
+    class Looping(pacopt.AbstractProblem, pacopt.AbstractKnownMinimum):
+        def start(self, instance):
+            return jnp.ones(2)
+
+        def loss(self, x, instance):
+            return jnp.sum((x - instance["x"]) ** 2) + 1.0
+
+        def minimum(self, instance):
+            traced.append(instance)
+            end = jax.lax.fori_loop(0, 30, lambda _, x: x - 0.5 * (x - instance["x"]), jnp.ones(2))
+            return self.loss(end, instance)
+
+    solver = ScipysLBFGSB(Looping(), 20)
+    ends = [solver({}, {"x": np.array([0.5, float(k)])}) for k in range(5)]
+    assert max(ends) < 1e-12
+    assert len(traced) == 1
 
 
 def test_a_notebook_shows_every_solver_and_every_claim_beside_what_was_measured(found):

@@ -13,7 +13,7 @@ from pacopt.families import Patches, deblurring
 from pacopt.families.deblurring_minima import proven_minima
 from pacopt.families.deblurring_model import Deblurring, FourierCoordinates, FourierModel, SteepestCoordinates
 from pacopt.families.patches import blurred, gaussian, moved, psnr, shipped_pictures
-from pacopt.families.split_bregman import SplitBregman
+from pacopt.families.split_bregman import SplitBregman, mixed
 from pacopt.space import Interval
 from stepping import path
 
@@ -332,14 +332,38 @@ def test_training_gains_digits():
     assert learned.certificate.deployed.gain > 0
 
 
-@pytest.mark.parametrize("size", [N, 13])
-def test_split_bregman_starts_where_everybody_does_and_finds_the_minimum(size):
+@pytest.mark.parametrize(("size", "memory"), [(N, 0), (13, 0), (N, 10)])
+def test_split_bregman_starts_where_everybody_does_and_finds_the_minimum(size, memory):
     law = Patches(tuple(drawn_pictures()), size=size)
     instances = law.sample(3, seed=4)
     for row in range(3):
         instance = {name: values[row] for name, values in instances.fields.items()}
-        ends = [SplitBregman(law.problem, steps)({}, instance) for steps in (25, 2000)]
+        ends = [SplitBregman(law.problem, steps, memory=memory)({}, instance) for steps in (25, 2000)]
         start = value_and_gradient(instance["b"], instance)[0] - instance["minimum"]
         assert ends[0].start_loss == pytest.approx(start, rel=1e-9)
         assert ends[1].loss < 1e-9 * start
         assert ends[1].loss < ends[0].loss < 0.1 * start
+
+
+def test_andersons_mixing_solves_linear_equations_in_as_many_steps_as_there_are_unknowns():
+    rng = np.random.default_rng(0)
+    matrix, offset = 0.1 * rng.normal(size=(8, 8)), rng.normal(size=8)
+    solution = np.linalg.solve(np.eye(8) - matrix, offset)
+    points, images, s = [], [], np.zeros((2, 2, 2))
+    for _ in range(10):
+        points.append(s)
+        images.append((matrix @ s.ravel() + offset).reshape(s.shape))
+        s = mixed(points, images)
+    assert np.abs(s.ravel() - solution).max() < 1e-6
+    assert np.abs(images[-1].ravel() - solution).max() < 1e-4 * np.abs(images[1].ravel() - solution).max()
+    assert np.array_equal(mixed(points[:1], images[:1]), images[0])
+
+
+def test_mixing_ends_lower_than_split_bregman_alone():
+    law = Patches(tuple(drawn_pictures()), size=16)
+    rows = [dict(row) for row in law.sample(20, seed=4)]
+    plain, with_memory = (
+        np.array([SplitBregman(law.problem, 25, penalty=0.1, memory=memory)({}, row).loss for row in rows])
+        for memory in (0, 10)
+    )
+    assert np.mean(np.log(with_memory) < np.log(plain)) > 0.7

@@ -90,10 +90,16 @@ class ScipysLBFGSB:
             if not isinstance(self.problem, AbstractKnownMinimum):
                 return lowest
             first, _ = evaluated(start)
-            minimum = float(self.problem.minimum(row))
+            minimum = float(_minimum(self.problem, row))
             slack = ROUNDING * max(abs(first), first - minimum)
             # As in a table: a loss below the minimum by rounding alone counts as zero; further below is an error.
             return 0.0 if 0.0 < minimum - lowest <= slack else lowest - minimum
+
+
+@eqx.filter_jit
+def _minimum(problem: AbstractKnownMinimum, instance: Any) -> Any:
+    """The minimum that the problem states, compiled once: a loop in it would be compiled again for every instance."""
+    return problem.minimum(instance)
 
 
 @eqx.filter_jit

@@ -138,6 +138,9 @@ def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) 
             algorithm=Transformed(LBFGS(20), FourierCoordinates(problem, 0.3, 0.005))
         ),
         "split Bregman": Baseline(engine=BlackBox(SplitBregman(problem, steps), {}, workers=cores())),
+        "split Bregman, Anderson's mixing": Baseline(
+            engine=BlackBox(SplitBregman(problem, steps, penalty=0.1, memory=10), {}, workers=cores())
+        ),
     }
     return Family(
         "deblurring",

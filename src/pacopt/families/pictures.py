@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 
 from pacopt.families.base import LEARNED, TUNED
+from pacopt.families.contests import ENOUGH
 from pacopt.families.outcome import Contest
 from pacopt.report.figures import Axis, drawing
 from pacopt.scores import Digits
@@ -107,6 +108,8 @@ def _finished(
     runs = len(found.methods[0].ends)
     fresh = f"{found.fresh:,} fresh draws" + ("" if runs == found.fresh else f" ({runs:,} runs)")
     words = [] if mark is None else [mark["words"]]
+    if found.score.relative and runs > ENOUGH:
+        words.append(f"lines: the first {ENOUGH:,} of them; numbers, and solvers that are points: all of them")
     title = alt.TitleParams(f"{found.family.title}: {fresh}", subtitle=words, subtitleFontSize=12, subtitlePadding=4)
     chart = alt.layer(*layers).properties(width=520, height=320, title=title, background="white")
     looks: alt.LayerChart = (

@@ -98,9 +98,11 @@ def refuse_bad_losses(losses: np.ndarray, start: np.ndarray | None, *, first_ins
             f"The start loss of instance {first_instance + bad[0]} is {start[bad[0]]:.4g}; {told}.",
             "A start loss is finite and not negative.",
             "Every statement is relative to the start, so without one nothing can be said about the instance.",
-            "Subtract a lower bound in the loss, or give the problem a minimum (AbstractKnownMinimum)."
+            "Subtract a lower bound in the loss, or give the problem a minimum (AbstractKnownMinimum); if it states "
+            "one, that lies above the loss at the start: correct it."
             if start[bad[0]] < 0 and np.isfinite(start[bad[0]])
-            else "Check the data of that instance, the start of the problem, and its loss there.",
+            else "Check the data of that instance, the start of the problem, its loss there, and its minimum if it "
+            "states one.",
         )
     rows, columns = np.nonzero(losses < 0)
     if len(rows):
