@@ -4,6 +4,7 @@ RUN is what `pacopt bench families deblurring` wrote: runs/families/runs/deblurr
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -22,6 +23,7 @@ LOOKS = {
     "half-quadratic (Geman-Yang)": ("#B57A00", "half-quadratic"),
     "L-BFGS": ("#00805E", "L-BFGS"),
     "L-BFGS in a tuned Fourier metric": ("#A8437F", "L-BFGS, Fourier metric"),
+    "split Bregman, Anderson's mixing": ("#555555", "split Bregman, mixed"),
     "learned": ("#0072B2", "learned"),
 }
 SHOWN, EARLY, LATE = (4, 11), 5, 25
@@ -76,21 +78,30 @@ def side_by_side(family, methods):
     figure.savefig(HERE / "deblurring.png", dpi=160)
 
 
+def gaps_of(family, method, fresh, at):
+    """The loss of each instance after so many steps."""
+    if method.engine is not None:
+        rows = [dict(row) for row in fresh]
+        return np.array([[replace(method.engine.function, steps=k)({}, row).loss for k in at] for row in rows])
+    candidate = {key: np.asarray(value)[None] for key, value in (method.hyper or {}).items()}
+    return pacopt.loss_curves(family.problem, method.algorithm, candidate, fresh, steps=LATE, at=at)[0]
+
+
 def convergence(family, methods):
     """Median relative gaps on 100 fresh instances, with the middle 80 % of those of the learned rule."""
     fresh, at = family.sample(100, seed=31), tuple(range(LATE + 1))
     figure, axes = plt.subplots(figsize=(7.0, 4.0))
     for name, (colour, said) in LOOKS.items():
         method = methods[name]
-        candidate = {key: np.asarray(value)[None] for key, value in (method.hyper or {}).items()}
-        curves = pacopt.loss_curves(family.problem, method.algorithm, candidate, fresh, steps=LATE, at=at)[0]
+        curves = gaps_of(family, method, fresh, at)
         gaps = curves / curves[:, :1]
         if name == "learned":
             axes.fill_between(at, *np.quantile(gaps, (0.1, 0.9), axis=0), color=colour, alpha=0.15, lw=0)
         middle = np.median(gaps, axis=0)
         axes.semilogy(at, middle, color=colour, lw=2)
         axes.annotate(f" {said}", (LATE, middle[-1]), color=colour, va="center", fontsize=9)
-    axes.set(xlim=(0, LATE), xlabel="gradients after the first", ylabel="gap, relative to the start (median)")
+    axes.set(xlim=(0, LATE), ylabel="gap, relative to the start (median)")
+    axes.set_xlabel("gradients after the first, or iterations")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", alpha=0.3)
     figure.subplots_adjust(left=0.11, right=0.76, top=0.97, bottom=0.12)
