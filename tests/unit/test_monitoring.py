@@ -15,6 +15,7 @@ import pytest
 import alone
 import pacopt
 from pacopt import LossTable, Monitor, certify
+from pacopt.claims.base import Watched
 from pacopt.engines.solution import Solution
 from pacopt.errors import DesignError, MonitorError
 from pacopt.monitoring.stream import History, scores, watch
@@ -161,6 +162,26 @@ def test_a_fraction_is_no_score_of_a_claim_about_shares(certificate, claim):
         ):
             monitor.update(score)
     monitor.update([0, 1])
+
+
+@pytest.mark.parametrize("top", [0.3, 0.5, 2.0])
+def test_a_score_of_few_digits_may_be_a_fraction_also_after_loading(top, tmp_path):
+    table = LossTable(np.random.default_rng(0).beta(1, 3, size=(3, 500)), np.ones(500))
+    digits = certify(table, pacopt.Design.uniform(table, score=pacopt.Digits(top)))
+    told(Monitor.of(digits), [0.4, 0.0, 1.0]).save(tmp_path / "state.json")
+    again = told(Monitor.load(tmp_path / "state.json", digits), [0.4])
+    assert again.count == 4
+    with pytest.raises(MonitorError, match="a run scores 0 if"):
+        Monitor.of(digits, "success").update(0.4)
+
+
+def test_a_claim_of_ones_own_says_itself_whether_its_runs_score_fractions():
+    unsaid = Watched(0.5, lambda loss, start: 0.0)
+    binary = unsaid._replace(binary=True)
+    told(Monitor({"mine": unsaid}), [0.5, 0, 1])
+    with pytest.raises(MonitorError, match="a run scores 0 if"):
+        Monitor({"mine": binary}).update(0.5)
+    told(Monitor({"mine": binary}, grouped=True), [0.5])
 
 
 def test_a_monitor_says_its_evidence_in_plain_numbers_and_against_which_claim(certificate):
