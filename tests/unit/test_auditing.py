@@ -9,6 +9,7 @@ import pytest
 import pacopt
 from own_claims import Solved
 from pacopt import Certificate, Design, DiscreteMeasure, LossTable, Shares, Truncation
+from pacopt.auditing.comparing import Disagreement
 from pacopt.errors import StorageError
 from pacopt.support.arrays import digest
 from unit.test_certificate import make
@@ -106,6 +107,16 @@ def test_the_first_disagreement_is_named():
     report = pacopt.audit(with_new_checksum(stored), table)
     assert report.disagreement.name == "certificate.deployed.risk"
     assert "stored as" in str(report.disagreement)
+
+
+def test_a_disagreement_is_told_in_numbers_as_people_write_them():
+    table, certificate = certified()
+    stored = json.loads(json.dumps(certificate.to_dict()))
+    told = [str(pacopt.audit(with_new_checksum(changed(stored, path)), table).disagreement) for path in leaves(stored)]
+    assert any("recomputed as 0." in text for text in told)
+    assert [text for text in told if "np." in text or "array(" in text] == []
+    nested = Disagreement("weights", np.float64(0.1), {"a": [np.int64(2), (np.bool_(True), np.array([0.5]))]})
+    assert str(nested) == "weights is stored as 0.1 and recomputed as {'a': [2, (True, [0.5])]}"
 
 
 def forged(stored, **changes):

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -15,9 +16,10 @@ import pytest
 import alone
 import pacopt
 from pacopt import LossTable, Monitor, certify
+from pacopt.claims.base import Watched
 from pacopt.engines.solution import Solution
 from pacopt.errors import DesignError, MonitorError
-from pacopt.monitoring.stream import History, scores, watch
+from pacopt.monitoring.stream import History, Told, scores, watch
 from streams import SlopeStream
 
 STREAM = SlopeStream()
@@ -163,6 +165,26 @@ def test_a_fraction_is_no_score_of_a_claim_about_shares(certificate, claim):
     monitor.update([0, 1])
 
 
+@pytest.mark.parametrize("top", [0.3, 0.5, 2.0])
+def test_a_score_of_few_digits_may_be_a_fraction_also_after_loading(top, tmp_path):
+    table = LossTable(np.random.default_rng(0).beta(1, 3, size=(3, 500)), np.ones(500))
+    digits = certify(table, pacopt.Design.uniform(table, score=pacopt.Digits(top)))
+    told(Monitor.of(digits), [0.4, 0.0, 1.0]).save(tmp_path / "state.json")
+    again = told(Monitor.load(tmp_path / "state.json", digits), [0.4])
+    assert again.count == 4
+    with pytest.raises(MonitorError, match="a run scores 0 if"):
+        Monitor.of(digits, "success").update(0.4)
+
+
+def test_a_claim_of_ones_own_says_itself_whether_its_runs_score_fractions():
+    unsaid = Watched(0.5, lambda loss, start: 0.0)
+    binary = unsaid._replace(binary=True)
+    told(Monitor({"mine": unsaid}), [0.5, 0, 1])
+    with pytest.raises(MonitorError, match="a run scores 0 if"):
+        Monitor({"mine": binary}).update(0.5)
+    told(Monitor({"mine": binary}, grouped=True), [0.5])
+
+
 def test_a_monitor_says_its_evidence_in_plain_numbers_and_against_which_claim(certificate):
     monitor = told(Monitor.of(certificate), [0.02] * 5)
     assert monitor.summary["threshold"] == 100_000
@@ -256,9 +278,9 @@ def test_a_verdict_of_the_users_own_has_to_be_told():
 
 
 def test_lines_are_read_with_and_without_a_heading():
-    assert [*scores(iter(["0.1\n", "\n", "# a note\n", "1\n"]))] == [(None, 0.1), (None, 1.0)]
+    assert [*scores(iter(["0.1\n", "\n", "# a note\n", "1\n"]))] == [(1, None, 0.1), (4, None, 1.0)]
     headed = ["number,time,score\n", "3,noon,0.5\n", "5,one,\n", '6,"two, or so",0.25\n']
-    assert [*scores(iter(headed))] == [(3, 0.5), (6, 0.25)]
+    assert [*scores(iter(headed))] == [(2, 3, 0.5), (4, 6, 0.25)]
     for lines in (
         ["a\n"],
         ["0.1\n", "0.2,0.3\n"],
@@ -266,6 +288,11 @@ def test_lines_are_read_with_and_without_a_heading():
         ["2\n"],
         ["number,score\n", "x,0.1\n"],
         ["0.1 0.2\n"],
+        ["0.1\n", "1" * 200_000 + "\n"],
+        ["a" * 200_000 + "\n"],
+        ["number,score\n", "1" * 5000 + ",0.1\n"],
+        ["score,score\n", "0.1,0.9\n"],
+        ["number,score,number\n", "1,0.1,7\n"],
     ):
         with pytest.raises(MonitorError, match="Line"):
             list(scores(iter(lines)))
@@ -279,7 +306,7 @@ def test_a_long_history_is_thinned_out_and_keeps_its_shape(certificate):
     assert 500 < len(counts) < 2001
     assert counts[-1] > 49_900
     assert all(level == math.log10(count) for count, level in history.points)
-    ended = watch(Monitor.of(certificate, every=50), iter([(None, 1.0)] * 500))
+    ended = watch(Monitor.of(certificate, every=50), iter([Told(1, None, 1.0)] * 500))
     assert ended.points[-1][0] < 100, "it stops at an alarm"
 
 
@@ -377,3 +404,103 @@ def test_a_file_that_grows_is_followed_until_the_alarm(run, tmp_path):
     answer = json.loads(process.communicate(timeout=30)[0])
     assert process.returncode == 1
     assert 300 < answer["instances"] < 450
+
+
+def test_a_file_with_a_bad_line_is_counted_once_when_it_is_put_right(run, tmp_path):
+    file, state = tmp_path / "scores.txt", tmp_path / "state.json"
+    file.write_text("0.02\n0.02\nbad\n0.02\n")
+    answer = command("run", file, "--state", state, cwd=run)
+    assert (answer.returncode, "Line 3 is 'bad'" in answer.stderr, state.exists()) == (2, True, False)
+    file.write_text("0.02\n0.02\n0.02\n0.02\n")
+    unpictured = command("run", file, "--state", state, "--out", tmp_path / "watch.txt", cwd=run)
+    assert (unpictured.returncode, state.exists()) == (2, False)
+    assert "No alarm: 4 instances" in command("run", file, "--state", state, cwd=run).stdout
+    before = state.read_text()
+    file.write_text("number,score\n5,0.02\n6,0.02\n6,0.02\n")
+    numbered = command("run", file, "--state", state, cwd=run)
+    assert "Line 4: Instance number 6 comes after number 6." in numbered.stderr
+    assert state.read_text() == before
+    file.write_text("number,score\n5,0.02\n6,0.02\n7,0.02\n")
+    assert "No alarm: 7 instances" in command("run", file, "--state", state, cwd=run).stdout
+
+
+def test_lines_without_numbers_after_a_state_are_remarked_on(run, tmp_path):
+    file, state, words = tmp_path / "scores.txt", tmp_path / "state.json", "Pass none that was counted before."
+    file.write_text("0.02\n0.02\n")
+    assert words not in command("run", file, "--state", state, cwd=run).stderr
+    again = command("run", file, "--state", state, cwd=run).stderr
+    assert again.count(words) == 1
+    assert "Continuing after 2 instances" in again
+    file.write_text("number,score\n5,0.02\n6,0.02\n")
+    assert words not in command("run", file, "--state", state, cwd=run).stderr
+
+
+def test_what_a_pipe_brought_before_a_bad_line_is_kept_and_said(run, tmp_path):
+    state = tmp_path / "state.json"
+    answer = piped("run", "-", "--state", state, cwd=run, text="0.02\n0.02\nbad\n0.02\n")
+    assert answer.returncode == 2
+    assert f"kept in {state}: 2 scores. Go on with this line, without them." in answer.stderr
+    assert json.loads(state.read_text())["count"] == 2
+    rest = piped("run", "-", "--state", state, cwd=run, text="0.02\n0.02\n")
+    assert "No alarm: 4 instances" in rest.stdout
+    assert "Pass none that was counted before." in rest.stderr
+    (tmp_path / "bad.txt").write_text("0.02\nbad\n")
+    with (tmp_path / "bad.txt").open() as file:  # it can be read again
+        whole = subprocess.run(
+            [PACOPT, "watch", "run", "-", "--state", state], cwd=run, stdin=file, capture_output=True, check=False
+        )
+    assert whole.returncode == 2
+    assert json.loads(state.read_text())["count"] == 4
+
+
+def test_a_file_that_is_followed_keeps_what_came_before_an_interrupt_or_a_bad_line(run, tmp_path):
+    log, state = tmp_path / "log.csv", tmp_path / "state.json"
+    log.write_text("0.02\n0.02\n")
+    words = [PACOPT, "watch", "run", log, "--follow", "--state", state]
+    process = subprocess.Popen(words, cwd=run, stderr=subprocess.PIPE)
+    lines = 2
+    while not state.exists() and process.poll() is None:  # it is written once a second, when a line comes
+        time.sleep(0.3)
+        with log.open("a") as file:
+            file.write("0.02\n")
+        lines += 1
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    before = json.loads(state.read_text())["count"]
+    assert 2 < before <= lines
+    log.write_text("0.02\nbad\n")
+    answer = subprocess.run(words, cwd=run, capture_output=True, text=True, check=False, timeout=60)
+    assert "Line 2 is 'bad'" in answer.stderr
+    assert "1 score. Go on with this line" in answer.stderr
+    assert json.loads(state.read_text())["count"] == before + 1
+
+
+def test_an_alarm_in_the_middle_of_a_file_is_kept_with_its_line(run, tmp_path):
+    file, state = tmp_path / "scores.txt", tmp_path / "state.json"
+    file.write_text("1\n" * 50 + "bad\n")
+    answer = command("run", file, "--state", state, cwd=run)
+    assert answer.returncode == 1
+    stored = json.loads(state.read_text())
+    assert stored["alarm"]
+    assert f"Reading stopped at the alarm, in line {stored['count']}: the lines after it" in answer.stderr
+
+
+def test_a_byte_order_mark_is_no_part_of_a_heading(run, tmp_path):
+    text = "\ufeffscore\r\n0.02\r\n0.02\r\n".encode()
+    (tmp_path / "excel.csv").write_bytes(text)
+    assert "No alarm: 2 instances" in command("run", tmp_path / "excel.csv", cwd=run).stdout
+    answer = subprocess.run([PACOPT, "watch", "run", "-"], cwd=run, input=text, capture_output=True, check=False)
+    assert b"No alarm: 2 instances" in answer.stdout
+    assert (
+        b"Line 1 is"
+        in subprocess.run(
+            [PACOPT, "watch", "run", "-"], cwd=run, input=b"\xff\xfe\n", capture_output=True, check=False
+        ).stderr
+    )
+
+
+def test_a_fraction_for_a_claim_about_shares_is_named_by_its_line(run, tmp_path):
+    (tmp_path / "scores.txt").write_text("0\n# a note\n0.5\n")
+    answer = command("run", tmp_path / "scores.txt", "--claim", "success", cwd=run)
+    assert answer.returncode == 2
+    assert "Line 3: The score of an instance is 0.5, and the claim 'success' is watched." in answer.stderr

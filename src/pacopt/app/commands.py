@@ -202,7 +202,7 @@ app.add_typer(bench, name="bench")
 @command(
     app,
     "Examples: [bold]pacopt watch runs/job scores.csv[/bold], "
-    "[bold]tail -f log | pacopt watch runs/job - --state watch.json[/bold]",
+    "[bold]tail -n 0 -f log | pacopt watch runs/job - --state watch.json[/bold]",
 )
 def watch(
     run: Run,

@@ -52,7 +52,8 @@ class Disagreement:
     problem: str = ""
 
     def __str__(self) -> str:
-        return self.problem or f"{self.name} is stored as {self.stored!r} and recomputed as {self.recomputed!r}"
+        stored, recomputed = plain(self.stored), plain(self.recomputed)
+        return self.problem or f"{self.name} is stored as {stored!r} and recomputed as {recomputed!r}"
 
 
 class ContradictionError(Exception):
@@ -96,6 +97,15 @@ def compared(pairs: Iterable[tuple[str, Any, Any]], not_recomputed: tuple[str, .
 def content(array: np.ndarray | None) -> bytes:
     """The bytes of an array with its shape."""
     return b"none" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes()
+
+
+def plain(value: Any) -> Any:
+    """The same in Python's own numbers, lists and dictionaries, so that people read 0.5 and not np.float64(0.5)."""
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return (list if isinstance(value, list) else tuple)(map(plain, value))
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def hashed(*parts: bytes, size: int = 16) -> str:

@@ -38,12 +38,14 @@ class Watched(NamedTuple):
     """How a claim is watched in use: by a score of each run, in [0, 1], whose mean is `most` if the claim holds.
 
     `score` is a function of where a run ended, without the safeguard, and of where it started; `by_verdict` says that
-    a user's own criterion of success comes in its place.
+    a user's own criterion of success comes in its place, `binary` that a run scores 0 or 1 and nothing between: a
+    monitor then refuses fractions, which somebody took for this score. Where a claim says nothing, they are accepted.
     """
 
     most: float
     score: Callable[[float, float], float]
     by_verdict: bool = False
+    binary: bool = False
 
 
 class Ending(NamedTuple):

@@ -76,7 +76,7 @@ class Quantile(AbstractClaim):
                 outcome = run_loss
             return float(not outcome <= value)
 
-        return Watched(1 - self.level, beyond)
+        return Watched(1 - self.level, beyond, binary=True)
 
     def needs_safeguard(self, design: "Design") -> bool:
         """No: it counts how runs go, whatever is returned."""

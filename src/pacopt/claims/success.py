@@ -60,7 +60,7 @@ class Success(AbstractClaim):
         def failed(run_loss: float, start_loss: float) -> float:
             return float(not (isfinite(run_loss) and (not relative or run_loss <= target * start_loss)))
 
-        return Watched(1 - value, failed, by_verdict=True)
+        return Watched(1 - value, failed, by_verdict=True, binary=True)
 
     def needs_safeguard(self, design: "Design") -> bool:
         """No: it counts how runs go, whatever is returned."""

@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-from pacopt.claims.base import Watched
 from pacopt.errors import MonitorError
 from pacopt.support.numbers import is_real
 
@@ -39,11 +38,6 @@ def checked_number(score: Any, claims: tuple[str, ...], *, binary: bool) -> floa
             "Pass 0 or 1; ratios are scores of the claim 'risk'.",
         )
     return float(score)
-
-
-def is_binary(watched: Watched) -> bool:
-    """Whether runs score 0 or 1 and nothing between, judged by runs that end at many parts of their start."""
-    return all(watched.score(3.0 * 10.0**power, 1.0) in (0, 1) for power in range(-15, 6))
 
 
 def amount(value: float) -> str:

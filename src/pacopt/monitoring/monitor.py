@@ -4,7 +4,7 @@ import json
 import math
 import os
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from pacopt.certificate import Certificate
 from pacopt.claims.base import Watched
 from pacopt.engines.solution import Solution
 from pacopt.errors import MonitorError
-from pacopt.monitoring.asking import amount, check_rate, checked_number, is_binary, mean_of
+from pacopt.monitoring.asking import amount, check_rate, checked_number, mean_of
 from pacopt.monitoring.evidence import Evidence
 from pacopt.support.arrays import digest
 from pacopt.support.numbers import is_whole
@@ -45,13 +45,15 @@ class Monitor:
         ever: float | None = None,
         certificate: str = "",
         verdicts: bool = False,
-        binary: Collection[str] = (),
+        grouped: bool = False,
     ) -> None:
         if every is None and ever is None:
             every = 1e5
         check_rate(every, ever)
         self._watched, self._every, self._ever = dict(watched), every, ever
-        self._certificate, self._verdicts, self._binary = certificate, verdicts, frozenset(binary)
+        self._certificate, self._verdicts = certificate, verdicts
+        # The mean of a group may be a fraction; a run succeeds or not.
+        self._binary = frozenset(name for name, each in watched.items() if each.binary and not grouped)
         self._evidence = {name: Evidence.against(each.most) for name, each in watched.items()}
         self._number, self._count, self._alarms, self._alarm = 0, 0, 0, False
         self._lock = threading.Lock()
@@ -98,15 +100,13 @@ class Monitor:
                     "Watch another claim.",
                 )
             watched[name] = found
-        # The mean of a group may be a fraction; a run succeeds or not.
-        either = [] if certificate.grouped else [name for name, each in watched.items() if is_binary(each)]
         return Monitor(
             watched,
             every=every,
             ever=ever,
             certificate=identity(certificate),
             verdicts=certificate.user_success,
-            binary=either,
+            grouped=certificate.grouped,
         )
 
     def update(self, score: "float | Solution | Sequence[float | Solution]", *, number: int | None = None) -> bool:

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from pacopt.errors import MonitorError
 from pacopt.monitoring.monitor import Monitor
@@ -17,12 +17,24 @@ MOST = 2000
 SCORE, NUMBER = "score", "number"
 
 
+class Told(NamedTuple):
+    """A score, the line that it stands in, and the number of its instance, if it has one."""
+
+    line: int
+    number: int | None
+    score: float
+
+
 @dataclass(slots=True)
 class History:
-    """How the evidence went: numbers of instances, and logarithms to base 10; thinned out as it grows."""
+    """How the evidence went: numbers of instances, and logarithms to base 10; thinned out as it grows.
+
+    `line` is the last line that was counted.
+    """
 
     points: list[tuple[int, float]] = field(default_factory=list)
     stride: int = 1
+    line: int = 0
 
     def add(self, count: int, evidence: float, *, keep: bool) -> None:
         """The evidence after so many instances, if it is their turn."""
@@ -32,13 +44,15 @@ class History:
             self.points, self.stride = self.points[::2], 2 * self.stride
 
 
-def watch(
-    monitor: Monitor, lines: Iterator[tuple[int | None, float]], pause: Callable[[], None] = lambda: None
-) -> History:
+def watch(monitor: Monitor, lines: Iterator[Told], pause: Callable[[], None] = lambda: None) -> History:
     """Tell a monitor all scores, until there is an alarm or no more of them; `pause` is called now and then."""
     history, said = History(), time.monotonic()
-    for number, score in lines:
-        alarm = monitor.update(score, number=number)
+    for line, number, score in lines:
+        try:
+            alarm = monitor.update(score, number=number)
+        except MonitorError as error:
+            raise MonitorError(f"Line {line}: {error.found}", error.needed, error.why, error.remedy) from error
+        history.line = line
         history.add(monitor.count, monitor.evidence, keep=alarm)
         if alarm:
             break
@@ -48,20 +62,24 @@ def watch(
     return history
 
 
-def scores(lines: Iterator[str]) -> Iterator[tuple[int | None, float]]:
-    """The numbered scores of lines: one number each, or columns under a heading with `score` and, if any, `number`.
+def scores(lines: Iterator[str]) -> Iterator[Told]:
+    """The scores of lines: one number each, or columns under a heading with `score` and, if any, `number`.
 
     An empty line, or an empty field, is an instance that was not recorded, and is passed over.
     """
     columns: list[str] | None = None
     for count, line in enumerate(lines, start=1):
-        fields = [each.strip() for each in next(csv.reader([line]), [])]
+        try:
+            fields = [each.strip() for each in next(csv.reader([line]), [])]
+        except csv.Error:  # a field of more than 131,072 characters, for one
+            raise _unreadable(count, line, columns or [SCORE]) from None
         if not any(fields) or fields[0].startswith("#"):
             continue
         if columns is None:
             headed = SCORE in fields
             columns = fields if headed else [SCORE]
             if headed:
+                _check_heading(count, fields)
                 continue
         row = dict(zip(columns, fields, strict=False))
         if len(fields) != len(columns) or (NUMBER in row and not row[NUMBER].isdecimal()):
@@ -69,17 +87,18 @@ def scores(lines: Iterator[str]) -> Iterator[tuple[int | None, float]]:
         if not row[SCORE]:
             continue
         try:
-            score = float(row[SCORE])
+            # Python reads no number of more than 4300 digits.
+            score, number = float(row[SCORE]), int(row[NUMBER]) if NUMBER in row else None
         except ValueError:
             raise _unreadable(count, line, columns) from None
         if not 0 <= score <= 1:
             raise MonitorError(
-                f"Line {count} has the score {row[SCORE]}.",
+                f"Line {count} has the score {row[SCORE][:60]}.",
                 "A score lies between 0 and 1.",
                 "Evidence is counted by scores for which the certificate bounds the mean.",
                 "Correct it: a run that failed scores 1, and one that was not recorded is left out.",
             )
-        yield int(row[NUMBER]) if NUMBER in row else None, score
+        yield Told(count, number, score)
 
 
 def growing(file: TextIO, heed: Callable[[], None]) -> Iterator[str]:
@@ -94,6 +113,17 @@ def growing(file: TextIO, heed: Callable[[], None]) -> Iterator[str]:
         elif not part:
             heed()
             time.sleep(PAUSE)
+
+
+def _check_heading(count: int, columns: list[str]) -> None:
+    for name in (SCORE, NUMBER):
+        if columns.count(name) > 1:
+            raise MonitorError(
+                f"Line {count} is a heading with {columns.count(name)} columns {name!r}.",
+                "There is one.",
+                "Which of them is meant cannot be known.",
+                "Rename the others.",
+            )
 
 
 def _unreadable(count: int, line: str, columns: list[str]) -> MonitorError:
