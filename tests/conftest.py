@@ -1,6 +1,7 @@
 """Tests run with JAX as a user finds it: float32 by default."""
 
 import os
+from pathlib import Path
 
 # Workers have a core each: threads of BLAS would wait for each other by spinning.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -27,6 +28,15 @@ if not os.environ["XLA_FLAGS"]:
 jax.config.update("jax_numpy_rank_promotion", "raise")
 hypothesis.settings.register_profile("house", deadline=None, max_examples=25, derandomize=True)
 hypothesis.settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_programs_leave_room():
+    """Each takes some memory maps, of which Linux allows a process 65,530; the compiler crashes beyond."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > 20_000:
+        jax.clear_caches()
 
 
 @pytest.fixture(autouse=True)

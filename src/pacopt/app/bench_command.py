@@ -59,7 +59,7 @@ def families(
     check_writable(out)
     place, found = free(out), list["Contest"]()
     with output.busy() as progress:
-        from pacopt.app.compiled import keep_compiled
+        from pacopt.app.compiled import keep_compiled, make_room
         from pacopt.families.contests import contest
         from pacopt.families.naming import families_named
         from pacopt.families.pictures import picture
@@ -73,6 +73,7 @@ def families(
             write_json(place / "families.json", {"families": [document(each) for each in found]})
             (place / "families.md").write_text(markdown(found))
             output.log(verdict(found[-1]))
+            make_room()
     output.say(*families_view(found), *(text for each in found for text in said(each)), f"Written: {place}")
     output.document({"families": [document(each) for each in found], "out": str(place)})
     if any(each.violations for each in found):

@@ -39,6 +39,16 @@ def keep_compiled() -> None:
     config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
+def make_room() -> None:
+    """Let go of all compiled programs: each takes some memory maps, and JAX crashes where a process has too many.
+
+    Linux allows 65,530, and a family leaves about ten thousand.
+    """
+    import jax
+
+    jax.clear_caches()
+
+
 def kept_at() -> Path | None:
     """Where code for this processor and this version of JAX is kept; None if the processor is unknown."""
     known = processor()
