@@ -30,15 +30,32 @@ def with_test(source, losses, start=True, candidates=None):
     return source
 
 
-def solving(ours, theirs, test=40):
+def solving(ours, theirs, test=40, score=EFFORT):
     """Iterations of two candidates, of which the second is what one would use otherwise; infinite if not solved."""
     losses = np.stack([ours, theirs])
     table = LossTable(losses)
-    design = pacopt.Design.uniform(table, score=EFFORT)
+    design = pacopt.Design.uniform(table, score=score)
     certificate = pacopt.certify(table, design)
     source = SimpleNamespace(certificate=certificate, table=table, curves=None, provenance={}, remarks=())
     source.test = LossTable(losses[:, :test], candidates=table.candidates)
     return with_test(source, losses[:, :test], start=False)
+
+
+def repeated(losses, test, runs=3):
+    """Several runs of each instance, side by side: of training, and of the test split."""
+
+    def table(losses, **more):
+        count = losses.shape[1] // runs
+        columns = pacopt.columns.Columns(np.full(count, runs), runs * np.arange(count))
+        return LossTable(losses, np.ones(losses.shape[1]), columns=columns, **more)
+
+    trained, drawn = table(losses), {"seeds": {"hash": "0", "replicates": runs}}
+    certificate = replace(pacopt.certify(trained), provenance=drawn)
+    source = SimpleNamespace(certificate=certificate, table=trained, curves=None, provenance=drawn, remarks=())
+    rows = {"rows": ("learned", "standard")} | drawn
+    source.test = table(test, candidates=trained.candidates, provenance=rows)
+    source.comparison = pacopt.Comparison.of(source.test, rows["rows"], certificate.design)
+    return source
 
 
 def legend(text, name):
@@ -208,3 +225,26 @@ def test_instances_in_use_are_counted_in_whole_numbers(tmp_path):
     labels = re.findall(r">([\d.]+)</text>", picture)
     assert {"0", "1", "2", "3"} <= set(labels)
     assert not {"0.5", "1.5", "2.5"} & set(labels)
+
+
+def test_means_over_groups_are_called_so():
+    losses = np.random.default_rng(4).uniform(0.1, 0.3, (2, 600))
+    columns = pacopt.columns.Columns(np.full(200, 3), 3 * np.arange(200))
+    text = report_html(pacopt.certify(LossTable(losses, np.ones(600), columns=columns)))
+    assert "on the 200 training groups, with the safeguard, means over groups." in section(text, "histogram")
+
+
+def test_a_run_that_did_not_get_to_a_part_of_its_start_has_a_whole_sentence():
+    ours, theirs = np.full(200, 9.0), np.full(200, 20.0)
+    ours[:2] = theirs[:7] = np.inf
+    text = report_html(solving(ours, theirs, score=pacopt.Effort(0.01, 40)))
+    assert "runs that were not at 0.01 times the start within 40 steps (learned 2, textbook 7)" in text
+    assert "2 were not at 0.01 times the start within 40 steps, and count as 40" in section(text, "histogram")
+    assert "the learned run was not at 0.01 times the start within 40 steps (2)" in legend(text, "rivals")
+
+
+def test_a_run_far_above_its_start_ended_at_so_many_times_its_start():
+    ours, theirs = np.full(200, 0.1), np.full(200, 0.5)
+    theirs[:3] = 50.0
+    text = report_html(reportable(np.stack([ours, theirs])))
+    assert "runs that ended above 10 times their start (textbook 3)" in section(text, "profile")
