@@ -309,6 +309,11 @@ def test_a_run_that_explodes_is_remarked_although_the_textbook_fails_as_often():
     assert "with the textbook's hyperparameters, 1 did, the worst at 1.5 times its start" in remark
     assert remarks(Raw(50, 1, np.inf), calm)
     assert remarks(calm, None)
+    (both,) = remarks(Raw(50, 7, np.inf), Raw(50, 4, np.inf))
+    assert both.count("without a finite ratio") == 1
+    assert "with the textbook's hyperparameters, 4 did, at least one likewise" in both
+    (defaults,) = remarks_on({}, Origin(usual="defaults"), None, None, (wild, calm))
+    assert "with the defaults, 1 did, the worst at 1.5 times its start" in defaults
     for one, other in ((calm, calm), (calm, wild), (Raw(50, 1, 14.9), calm), (Raw(50, 0, 0.9), Raw(50, 0, 0.01))):
         assert remarks(one, other) == ()
 

@@ -14,7 +14,7 @@ from pacopt.errors import ExportError
 from pacopt.report.evidence import draw_evidence
 from reports import first_screen, reportable, specs, uniform
 
-from .test_report_sections import against_several, drawn, rows_of, section
+from .test_report_sections import against_several, compared, drawn, rows_of, section
 
 EFFORT = pacopt.Effort("solved", 300, unit="iterations")
 
@@ -30,15 +30,32 @@ def with_test(source, losses, start=True, candidates=None):
     return source
 
 
-def solving(ours, theirs, test=40):
+def solving(ours, theirs, test=40, score=EFFORT):
     """Iterations of two candidates, of which the second is what one would use otherwise; infinite if not solved."""
     losses = np.stack([ours, theirs])
     table = LossTable(losses)
-    design = pacopt.Design.uniform(table, score=EFFORT)
+    design = pacopt.Design.uniform(table, score=score)
     certificate = pacopt.certify(table, design)
     source = SimpleNamespace(certificate=certificate, table=table, curves=None, provenance={}, remarks=())
     source.test = LossTable(losses[:, :test], candidates=table.candidates)
     return with_test(source, losses[:, :test], start=False)
+
+
+def repeated(losses, test, runs=3):
+    """Several runs of each instance, side by side: of training, and of the test split."""
+
+    def table(losses, **more):
+        count = losses.shape[1] // runs
+        columns = pacopt.columns.Columns(np.full(count, runs), runs * np.arange(count))
+        return LossTable(losses, np.ones(losses.shape[1]), columns=columns, **more)
+
+    trained, drawn = table(losses), {"seeds": {"hash": "0", "replicates": runs}}
+    certificate = replace(pacopt.certify(trained), provenance=drawn)
+    source = SimpleNamespace(certificate=certificate, table=trained, curves=None, provenance=drawn, remarks=())
+    rows = {"rows": ("learned", "standard")} | drawn
+    source.test = table(test, candidates=trained.candidates, provenance=rows)
+    source.comparison = pacopt.Comparison.of(source.test, rows["rows"], certificate.design)
+    return source
 
 
 def legend(text, name):
@@ -208,3 +225,143 @@ def test_instances_in_use_are_counted_in_whole_numbers(tmp_path):
     labels = re.findall(r">([\d.]+)</text>", picture)
     assert {"0", "1", "2", "3"} <= set(labels)
     assert not {"0.5", "1.5", "2.5"} & set(labels)
+
+
+def test_the_first_screen_says_that_the_test_split_contradicts_the_claims():
+    ours, theirs = np.full(300, 0.1), np.full(300, 0.7)
+    source = with_test(compared(ours, theirs), np.stack([theirs, ours]))
+    words = first_screen(report_html(source))
+    assert "Certified, but contradicted" in words
+    assert "The test split contradicts 4 of 5 claims: the test instances are not like those of training" in words
+    assert "4 of 5 claims do not hold" in section(report_html(source), "held")
+    assert "Still, this is certified" not in words
+    assert "The certified mean is 0.1" in words
+    assert "on the test split it was 0.7" in words
+
+
+def test_a_mean_that_is_contradicted_is_not_said_to_lie_below_others():
+    source = with_test(compared(np.full(300, 0.1), np.full(300, 0.9)), np.stack([np.full(300, 0.5), np.full(300, 0.9)]))
+    words = first_screen(report_html(source))
+    assert "Even the certified mean" not in words
+    assert "on the test split it was 0.5" in words
+
+
+def test_a_gain_that_is_contradicted_is_no_comfort():
+    rng = np.random.default_rng(0)
+    source = compared(rng.uniform(0.0, 0.1, 400), rng.uniform(0.6, 0.9, 400))
+    close = rng.uniform(0.03, 0.07, 400)
+    source = with_test(source, np.stack([close, close * rng.uniform(0.9, 1.1, 400)]))
+    words = first_screen(report_html(source))
+    assert not source.comparison.factor("learned", "standard").sure
+    assert "no difference from the textbook's mean ratio that 400 instances can show" in words
+    assert "does not lie below the textbook's mean" in words
+    assert not re.search("Still, this is certified|a gain of .* is certified", words)
+
+
+def test_of_one_claim_that_is_contradicted_the_reader_learns_how_often_chance_does_that():
+    rng = np.random.default_rng(0)
+    source = reportable(rng.uniform(0.0, 0.1, (2, 1000)))
+    test = np.where(np.arange(1000) < 80, 0.9, 0.05)
+    words = first_screen(report_html(with_test(source, np.stack([test, test]))))
+    assert "The test split contradicts 1 of 3 claims (mean ratio): " in words
+    assert "By chance a true claim is contradicted on at most one test split in 20." in words
+
+
+def test_a_claim_without_an_interval_is_not_contradicted(monkeypatch):
+    monkeypatch.setattr(Risk, "interval", lambda self, table, design: None)
+    source = reportable(np.full((2, 300), 0.05))
+    source = with_test(source, np.full((2, 300), 0.5))
+    verdicts = {row[0]: row[4] for row in rows_of(report_html(source), "held")[1:]}
+    assert verdicts["mean ratio"] == "not contradicted"
+    assert "The test split contradicts 1 of 3 claims (90 % quantile)" in first_screen(report_html(source)).replace(
+        "\u00a0", " "
+    )
+
+
+def test_nobody_is_told_to_keep_what_a_rival_surpasses_or_what_nothing_is_known_of():
+    ours = uniform(1, 300)[0]
+    losses, chosen = np.stack([ours, 2 * ours, 3 * ours]), {"w": np.array([0.1, 0.2, 0.3])}
+    source = with_test(reportable(losses, candidates=chosen), np.stack([ours, ours]), candidates={"w": [0.1, 0.1]})
+    rival = {"rows": ("learned", "standard"), "baselines": {"rival": {"text": "another solver"}}}
+    source.test = replace(source.test, baselines={"rival": 0.03 * ours}, provenance=rival)
+    source.comparison = pacopt.Comparison.of(source.test, rival["rows"], source.certificate.design)
+    words = first_screen(report_html(source))
+    assert "The textbook's hyperparameters are the best of 3 candidates." in words
+    assert "keep them" not in words
+    source = with_test(
+        reportable(losses[:, :1] / 100, candidates=chosen, confidence=0.5),
+        np.stack([ours, ours]),
+        candidates={"w": [0.1, 0.1]},
+    )
+    text = report_html(source)
+    words = first_screen(text)
+    assert "The textbook's hyperparameters are deployed." in words
+    assert "keep them" not in words
+    assert "but 1 instance cannot certify" in words
+    assert "on the 1 training instance, with" in section(text, "histogram")
+
+
+def test_means_over_runs_are_not_described_as_single_runs():
+    rng = np.random.default_rng(4)
+    losses, test = rng.uniform(0.1, 0.3, (2, 600)), rng.uniform(0.1, 0.3, (2, 120))
+    losses[0] /= 2
+    losses[:, [0, 4, 8, 9]] = np.nan
+    test[0, [0, 4, 5]] = np.nan
+    text = report_html(repeated(losses, test)).replace("\u00a0", " ")
+    shown = section(text, "histogram")
+    assert "with the safeguard, means of 3 runs." in shown
+    assert "4 of all 600 runs ended above their start or failed: there the start is returned." in shown
+    assert "the ratio is 1" not in shown
+    assert ["start returned (of 600 runs)", "4"] in rows_of(text, "histogram")
+    assert sum(row["count"] for row in drawn(text, "histogram") if "count" in row) == 200
+    assert legend(text, "histogram")[2].endswith("(of single runs)")
+    assert legend(text, "histogram")[-1] == "training instances", "no bar of its own for failed runs"
+    instances = section(text, "rivals")
+    assert re.search(r"Better than the textbook on \d+ of 40 test instances \(means of 3 runs\)", instances)
+    assert "at least one of the learned runs failed, or ended above its start (2)" in instances
+    assert "Numbers are indices of the worst, on the first run of each instance." in instances
+    assert "Success is measured on the first run of each instance." in first_screen(text)
+    assert "probabilities and quantiles are measured on the first run of each instance" in section(text, "held")
+
+
+def test_means_over_groups_are_called_so():
+    losses = np.random.default_rng(4).uniform(0.1, 0.3, (2, 600))
+    columns = pacopt.columns.Columns(np.full(200, 3), 3 * np.arange(200))
+    text = report_html(pacopt.certify(LossTable(losses, np.ones(600), columns=columns)))
+    assert "on the 200 training groups, with the safeguard, means over groups." in section(text, "histogram")
+
+
+def test_what_could_not_be_certified_has_no_unit():
+    times = np.full(200, 20.0)
+    times[::5] = np.inf
+    words = first_screen(report_html(solving(times, times))).replace("\u00a0", " ")
+    assert "90 % quantile none " in words
+    assert "none iterations" not in words
+
+
+def test_a_run_that_did_not_get_to_a_part_of_its_start_has_a_whole_sentence():
+    ours, theirs = np.full(200, 9.0), np.full(200, 20.0)
+    ours[:2] = theirs[:7] = np.inf
+    text = report_html(solving(ours, theirs, score=pacopt.Effort(0.01, 40)))
+    assert "runs that were not at 0.01 times the start within 40 steps (learned 2, textbook 7)" in text
+    assert "2 were not at 0.01 times the start within 40 steps, and count as 40" in section(text, "histogram")
+    assert "the learned run was not at 0.01 times the start within 40 steps (2)" in legend(text, "rivals")
+
+
+def test_a_run_far_above_its_start_ended_at_so_many_times_its_start():
+    ours, theirs = np.full(200, 0.1), np.full(200, 0.5)
+    theirs[:3] = 50.0
+    text = report_html(reportable(np.stack([ours, theirs])))
+    assert "runs that ended above 10 times their start (textbook 3)" in section(text, "profile")
+
+
+def test_the_verdict_on_digits_is_in_the_digits_of_the_tile():
+    rng = np.random.default_rng(0)
+    table = LossTable(10.0 ** -rng.uniform(1, 3, (2, 300)), np.ones(300))
+    design = pacopt.Design.uniform(table, score=pacopt.Digits(4))
+    source = reportable(table.losses, design=design)
+    words = first_screen(report_html(source))
+    shown = design.score.highlight(source.certificate.deployed.values["risk"])[1]
+    measured = 4 - source.comparison["learned"].values["risk"]
+    assert f"Certified: digits gained {shown}. On the test split they were {measured:.4g} (95" in words
+    assert "short of" not in words

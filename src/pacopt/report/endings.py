@@ -8,6 +8,9 @@ from pacopt.loss_table import LossTable
 from pacopt.report.words import estimate, share
 from pacopt.scores import AbstractScore, Effort
 
+#: What stands beside an axis of final losses relative to the start.
+PART = "part of the start"
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -29,7 +32,8 @@ class Ending:
 
     def number(self, value: float) -> str:
         """A number with its unit."""
-        return f"{estimate(value)}{self.unit}"
+        unit = " times their start" if self.measure == PART and value > 1 else self.unit
+        return f"{estimate(value)}{unit}"
 
     def below(self, part: float, of: str = "") -> str:
         """That fewer than this part of them, `of` all of something, get anywhere."""
@@ -44,11 +48,15 @@ def ending_of(score: AbstractScore, *, relative: bool) -> Ending:
     >>> ending = ending_of(Effort("solved", 300, unit="iterations"), relative=False)
     >>> ending.at(41.0), ending.fails, ending.measure
     ('are solved within 41 iterations', 'not solved within 300 iterations', 'iterations')
-    >>> ending_of(Effort(0.1, 50), relative=False).at(7.0)
-    'reach 0.1 times their start within 7 steps'
+    >>> ending = ending_of(Effort(0.1, 50), relative=False)
+    >>> ending.at(7.0), ending.fails
+    ('reach 0.1 times their start within 7 steps', 'not at 0.1 times the start within 50 steps')
+    >>> from pacopt.scores import Ratio
+    >>> [ending_of(Ratio(), relative=True).number(value) for value in (0.5, 10.0)]
+    ['0.5 of their start', '10 times their start']
     """
     if relative:
-        return Ending("end at or below", " of their start", "failed", "", "part of the start")
+        return Ending("end at or below", " of their start", "failed", "", PART)
     if not isinstance(score, Effort):
         unit = score.unit and f" {score.unit}"
         return Ending("end at or below", unit, "failed", "", score.unit or score.noun)
@@ -56,8 +64,18 @@ def ending_of(score: AbstractScore, *, relative: bool) -> Ending:
     if isinstance(score.target, str):
         does, fails = f"are {score.target}", f"not {score.target} {most}"
     else:
-        does, fails = f"reach {score.target!r} times their start", f"above {score.target!r} times the start {most}"
+        does, fails = f"reach {score.target!r} times their start", f"not at {score.target!r} times the start {most}"
     return Ending(f"{does} within", f" {score.unit}", fails, does, score.unit)
+
+
+def means_of(table: LossTable, noun: str) -> str:
+    """Of what each value is a mean, as a clause; empty where each instance has one run."""
+    if table.columns is None:
+        return ""
+    sizes = set(table.columns.sizes.tolist())
+    if noun == "groups":
+        return ", means over groups"
+    return f", means of {max(sizes)} runs" if len(sizes) == 1 else ", means over the runs of each"
 
 
 def first_runs(table: LossTable, noun: str) -> str:

@@ -17,6 +17,8 @@ from pacopt.support.values import exact, named, short
 
 #: A bound on what is at most `scale` by itself, or nearly, says nothing if it is so many times larger.
 FAR = 10.0
+#: From this part of the largest possible mean on, a bound on the mean says next to nothing.
+LITTLE = 0.9
 #: What is said in place of such a bound.
 USELESS = "no useful bound"
 
@@ -70,6 +72,29 @@ def explained(certificate: Certificate) -> AbstractClaim | None:
 def is_ratio(certificate: Certificate) -> bool:
     """Whether the first number is a mean ratio to the start, with the safeguard."""
     return isinstance(certificate.design.score, Ratio) and explained(certificate) is certificate.design.objective
+
+
+def vacuous(certificate: Certificate) -> bool:
+    """Whether the bound on the mean score is one that every candidate has."""
+    claim = explained(certificate)
+    if claim is None or claim is not certificate.design.objective:
+        return False
+    shown = claim.shown(certificate.deployed.values[claim.name]).removesuffix(claim.unit)
+    return float(shown) >= certificate.design.score.scale
+
+
+def says_little(certificate: Certificate) -> bool:
+    """Whether the bound on the mean score is close to one that every candidate has."""
+    claim = explained(certificate)
+    return claim is not None and bool(
+        certificate.deployed.values[claim.name] >= LITTLE * certificate.design.score.scale
+    )
+
+
+def training(certificate: Certificate, count: int | None = None) -> str:
+    """What was drawn to certify, such as "340 training instances"."""
+    count = certificate.instances if count is None else count
+    return f"{count} training {'group' if certificate.grouped else 'instance'}{'' if count == 1 else 's'}"
 
 
 def usable(certificate: Certificate) -> bool:

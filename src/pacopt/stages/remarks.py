@@ -128,8 +128,10 @@ def _failures(part: str, learned: Raw, standard: Raw | None, usual: str) -> list
         return [f"{learned.failures} of {learned.runs} {part} runs failed{beside}"]
     beside = ""
     if standard is not None:
-        beside = f"; with the textbook's hyperparameters, {standard.failures or 'none'} did"
-        beside += f", {standard.told}" if standard.failures else ""
+        whose = usual if usual.endswith("s") else f"{usual}'s hyperparameters"
+        beside = f"; with the {whose}, {standard.failures or 'none'} did"
+        alike = not np.isfinite(standard.worst) and not np.isfinite(learned.worst)
+        beside += f", {'at least one likewise' if alike else standard.told}" if standard.failures else ""
     return [
         f"without the safeguard, {learned.failures} of {learned.runs} {part} runs ended above their start or failed, "
         f"{learned.told}{beside}. learned.solve returns the start there; code of your own has to do the same"

@@ -3,14 +3,16 @@
 import numpy as np
 
 from pacopt.claims import AbstractClaim
-from pacopt.claims.measuring import Measured, measured_beside, measured_name
+from pacopt.claims.measuring import Measured, measured_name
 from pacopt.comparison import between, percentages
 from pacopt.design import Design
 from pacopt.loss_table import LossTable
+from pacopt.report.endings import first_runs
 from pacopt.report.figures import Figure, Numbers
 from pacopt.report.sections.summary import ordered, over_itself
 from pacopt.report.source import Reported
 from pacopt.report.strongest import strongest_first
+from pacopt.report.tested import nothing, tested_claims
 from pacopt.report.words import certified, estimate, noun, useless
 from pacopt.support.rounding import PERCENT, down, percent, up
 
@@ -24,7 +26,7 @@ def held_figure(source: Reported) -> Figure | None:
     tested, design, comparison = source.tested, source.certificate.design, source.comparison
     if tested is None or comparison is None:
         return None
-    found = measured_beside(source.certificate.deployed.values, design, tested)
+    found = tested_claims(source)
     if not found:
         return None
     rows = []
@@ -32,18 +34,20 @@ def held_figure(source: Reported) -> Figure | None:
         if over_itself(source, claim):
             continue
         for each, value in strongest_first(claim, source.certificate):
-            if value is None:
+            if value is None or nothing(each, value):
                 rows.append(_unstated(each, design, tested))
             else:
-                rows += [_row(row, design, tested) for row in found if row.name == measured_name(each)]
-    verdicts = [_verdict(each, each.claim.interval(tested, design)) for each in found]
-    heading = _heading([each for each in verdicts if each], f"{comparison.instances} test {comparison.noun}")
+                rows += [_row(row, design) for row in found if row.name == measured_name(each)]
+    verdicts = [_verdict(each) for each in found]
+    heading = _heading(verdicts, f"{comparison.instances} test {comparison.noun}")
     caption = (
         f"What is certified beside what the test split shows, with 95{PERCENT} intervals. Nothing that is certified "
         "rests on the test split."
     )
     if UNSURE in verdicts:
-        caption += " Not contradicted: measured on the wrong side, but the interval reaches the certified number."
+        caption += " Not contradicted: measured on the wrong side, but no interval excludes the certified number."
+    if single := first_runs(tested, comparison.noun):
+        caption += f" Means are over all runs; probabilities and quantiles are measured{single.removeprefix(',')}."
     header = ("claim", "certified", "on the test split", f"95{PERCENT} interval", "holds")
     return Figure("held", TITLE, heading, caption, (), Numbers(header, tuple(rows)))
 
@@ -59,19 +63,19 @@ def _heading(verdicts: list[str], place: str) -> str:
     return f"{'The claim holds' if count == 1 else f'All {count} claims hold'} on the {place}"
 
 
-def _row(each: Measured, design: Design, tested: LossTable) -> tuple[str, ...]:
-    claim, interval = each.claim, each.claim.interval(tested, design)
+def _row(each: Measured, design: Design) -> tuple[str, ...]:
+    claim, interval = each.claim, each.interval
     return (
         noun(claim, design),
         _certified(claim, each.certified, design),
         _estimated(claim, each.measured),
         "" if interval is None else _between(interval, percent=claim.probability),
-        _verdict(each, interval),
+        _verdict(each),
     )
 
 
 def _unstated(claim: AbstractClaim, design: Design, tested: LossTable) -> tuple[str, ...]:
-    """The row of a claim that has no number."""
+    """The row of a claim that has no number, or one that says nothing."""
     measured = claim.measured(tested, design)
     interval = claim.interval(tested, design)
     return (
@@ -88,17 +92,10 @@ def _estimated(claim: AbstractClaim, value: float) -> str:
 
 
 def _certified(claim: AbstractClaim, value: float, design: Design) -> str:
-    if _nothing(claim, value):
-        return claim.missing
     text = certified(claim, value, design)
     if claim.probability:
         text = percent(down(value) if claim.at_least else up(value))
     return text if useless(claim, value, design) else f"{'≥' if claim.at_least else '≤'}\u00a0{text}"
-
-
-def _nothing(claim: AbstractClaim, value: float) -> bool:
-    """Whether a number says nothing: a probability of at least 0."""
-    return claim.at_least and not value
 
 
 def _between(interval: tuple[float, float], *, percent: bool) -> str:
@@ -112,13 +109,8 @@ def _between(interval: tuple[float, float], *, percent: bool) -> str:
     return between(interval)
 
 
-def _verdict(each: Measured, interval: tuple[float, float] | None) -> str:
-    """Whether it holds as measured; where it does not, whether the instances are few enough to explain that."""
-    if _nothing(each.claim, each.certified):
-        return ""
-    if each.holds:
-        return "yes"
-    if interval is None:
+def _verdict(each: Measured) -> str:
+    """Whether the test split contradicts a claim; where it does not, whether the claim holds as measured."""
+    if each.contradicted:
         return "no"
-    inside = interval[1] >= each.certified if each.claim.at_least else interval[0] <= each.certified
-    return UNSURE if inside else "no"
+    return "yes" if each.holds else UNSURE

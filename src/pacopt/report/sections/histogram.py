@@ -9,13 +9,11 @@ import numpy as np
 
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
-from pacopt.loss_table import LossTable
 from pacopt.report.colours import LEARNED
-from pacopt.report.endings import ending_of
 from pacopt.report.figures import TINY, Axis, Chart, Figure, Key, Numbers, drawing, drawn, specification, ticks
+from pacopt.report.scored import Scores
 from pacopt.report.source import Reported
-from pacopt.report.words import FAR, chosen, estimate, explained, useless
-from pacopt.scores import Ratio
+from pacopt.report.words import FAR, estimate, explained, useless
 from pacopt.statement import subject_of
 
 #: So many bins; of whole numbers there may be more. Counts up to less than this many are no reason for others.
@@ -42,66 +40,19 @@ class Rule:
     tone: str = "ink"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """The scores of one candidate in their unit, which of them stand for something else, and the words for all."""
-
-    values: np.ndarray
-    beyond: np.ndarray
-    title: str
-    axis: str
-    unit: str
-    caption: str
-    what: str
-    counted: str
-
-    @staticmethod
-    def of(c: Certificate, table: LossTable) -> "Scores":
-        """Those of the candidate that is certified."""
-        score, i = c.design.score, c.deployed.index
-        values = score.scale * score.of(table, slice(i, i + 1))[0]
-        unit = f" {score.unit}" if score.unit else ""
-        if isinstance(score, Ratio):
-            return Scores(
-                values,
-                ~(table.leads.losses[i] <= table.leads.starts),  # a loss that is no number has not ended below
-                "Final losses",
-                "final loss relative to the start",
-                unit,
-                f"Final loss relative to the start of the {chosen(c)} hyperparameters on the {c.instances} training "
-                "instances, with the safeguard.",
-                "start returned",
-                "ended above their start or failed: there the start is returned, and the ratio is 1",
-            )
-        ranged, ending = not score.relative, ending_of(score, relative=score.relative)
-        noun, top = score.noun[0].upper() + score.noun[1:], f"{score.scale:g}"
-        fails = f"failed or ended above {top}{unit}" if ranged else "failed"
-        fails = fails if ending.fails == "failed" else ending.fails
-        return Scores(
-            values,
-            ~np.isfinite(table.leads.losses[i]) | (ranged & (table.leads.losses[i] > score.scale)),
-            noun,
-            score.noun if not score.unit or score.unit in score.noun else f"{score.noun} ({score.unit})",
-            unit,
-            f"{noun} of the {chosen(c)} candidate on the {c.instances} training instances.",
-            fails.replace("ended ", ""),
-            f"{'were ' * fails.startswith('not ')}{fails}, and count as {top}",
-        )
-
-
 def histogram_figure(source: Reported) -> Figure:
     """The scores of the deployed candidate, on which its bound rests."""
     c = source.certificate
     scores = Scores.of(c, source.table)
-    values, beyond = scores.values, int(scores.beyond.sum())
+    values, several = scores.values, scores.runs is not None
     mean, zeros = f"{estimate(float(values.mean()))}{scores.unit}", int(np.sum(values == 0))
     caption = f"{scores.caption} The certificate rests on these."
     if zeros:
-        caption += f" {zeros} of them ended at exactly zero."
+        caption += f" {zeros} of them {'are' if several else 'ended at'} exactly zero."
     if deep := int(np.sum((values > 0) & (values < _least(values)))):
-        caption += f" {deep} ended below {estimate(_least(values), 2)} and are in the first bar."
-    if beyond:
-        caption += f" {beyond} {scores.counted if beyond > 1 else _of_one(scores.counted)}."
+        ended, are = ("are", "") if several else ("ended", "are ")
+        caption += f" {deep} {ended} below {estimate(_least(values), 2)} and {are}in the first bar."
+    caption += scores.told
     rules = [Rule(float(values.mean()), f"training mean {mean}", "solid", [1, 0])]
     drawn_claims = [
         claim
@@ -111,30 +62,19 @@ def histogram_figure(source: Reported) -> Figure:
         and not useless(claim, c.deployed.values[claim.name], c.design)
     ]
     for claim, look in zip(drawn_claims, cycle(LOOKS), strict=False):
-        rules.append(Rule(float(c.deployed.values[claim.name]), _certified(c, claim, scores.unit), *look))
+        rules.append(Rule(float(c.deployed.values[claim.name]), _certified(c, claim, scores), *look))
     for claim in drawn_claims:
         if claim is not explained(c):
             caption += _meaning(c, claim)
-    described = f"{zeros} exact zeros, {beyond} {scores.what}. " + "; ".join(rule.text for rule in rules)
+    described = f"{zeros} exact zeros, {' '.join(reversed(scores.row))}. " + "; ".join(rule.text for rule in rules)
     alt_text = (
         f"Histogram of {len(values)} values: median {estimate(float(np.median(values)))}, largest "
         f"{estimate(float(values.max()))}, {described}."
     )
     spec, legend = _drawing(scores, rules, FAR * c.design.score.scale)
     chart = Chart("histogram", spec, alt_text, legend)
-    numbers = _numbers(scores, zeros, beyond)
+    numbers = _numbers(scores, zeros)
     return Figure("histogram", scores.title, _heading(c, mean, scores.unit), caption, (chart,), numbers)
-
-
-def _of_one(words: str) -> str:
-    """What is said of several, said of one.
-
-    >>> _of_one("were not solved within 300 iterations, and count as 300")
-    'was not solved within 300 iterations, and counts as 300'
-    """
-    for many, one in (("their start", "its start"), ("were ", "was "), ("count as", "counts as")):
-        words = words.replace(many, one)
-    return words
 
 
 def _heading(c: Certificate, mean: str, unit: str) -> str:
@@ -144,8 +84,11 @@ def _heading(c: Certificate, mean: str, unit: str) -> str:
     return f"The training mean is {mean}, the certified mean {claim.shown(c.deployed.values[claim.name])}{unit}"
 
 
-def _certified(c: Certificate, claim: AbstractClaim, unit: str) -> str:
-    return f"certified: {claim.heading(c.design)} {claim.shown(c.deployed.values[claim.name])}{unit}"
+def _certified(c: Certificate, claim: AbstractClaim, scores: Scores) -> str:
+    """The legend of a bound; where values are means, it says which bounds are on single runs."""
+    value = c.deployed.values[claim.name]
+    single = " (of single runs)" if scores.runs is not None and claim.ending(value, c.design) is not None else ""
+    return f"certified: {claim.heading(c.design)} {claim.shown(value)}{scores.unit}{single}"
 
 
 def _meaning(c: Certificate, claim: AbstractClaim) -> str:
@@ -155,15 +98,15 @@ def _meaning(c: Certificate, claim: AbstractClaim) -> str:
     return "" if meaning == claim.sentence(value, subject) else f" {label}, {number}: {meaning[0].lower()}{meaning[1:]}"
 
 
-def _numbers(scores: Scores, zeros: int, beyond: int) -> Numbers:
+def _numbers(scores: Scores, zeros: int) -> Numbers:
     values = scores.values
     levels = (10, 50, 90, 99)
     found = np.percentile(values, levels, method="inverted_cdf")
     numbers = [("mean", values.mean()), ("smallest", values.min())]
     numbers += [(f"{level} % quantile", value) for level, value in zip(levels, found, strict=True)]
     rows = [(name, estimate(float(value))) for name, value in [*numbers, ("largest", values.max())]]
-    rows += [("exact zeros", str(zeros)), (scores.what, str(beyond))]
-    return Numbers(("training instances", scores.axis), tuple(rows))
+    rows += [("exact zeros", str(zeros)), scores.row]
+    return Numbers((scores.noun, scores.axis), tuple(rows))
 
 
 def _least(values: np.ndarray) -> float:
@@ -228,8 +171,11 @@ def _drawing(scores: Scores, rules: list[Rule], far: float) -> tuple[dict[str, A
     bars = _bars(scores, Axis(low if log else 0.0, high, log))
     whole = Axis(min([low if log else 0.0, *(bar.low for bar in bars)]), max([high, *(bar.high for bar in bars)]), log)
     x = alt.X("from:Q", scale=whole.scale(), axis=whole.ticks(scores.axis, grid=False))
-    y = alt.Y("count:Q", axis=ticks("instances"))
-    tips = [alt.Tooltip("range:N", title="between"), alt.Tooltip("count:Q", title="instances")]
+    y = alt.Y("count:Q", axis=ticks(scores.noun.removeprefix("training ")))
+    tips = [
+        alt.Tooltip("range:N", title="between"),
+        alt.Tooltip("count:Q", title=scores.noun.removeprefix("training ")),
+    ]
     layers = []
     for special in (False, True):
         rows = [
@@ -254,7 +200,7 @@ def _drawing(scores: Scores, rules: list[Rule], far: float) -> tuple[dict[str, A
         )
         layers.append(line.encode(x=x, tooltip=[alt.Tooltip("text:N", title="this is")]))
     legend = [Key(rule.look, rule.tone, _named(rule, placed)) for rule in rules]
-    legend.append(Key("box", "learned", "training instances"))
+    legend.append(Key("box", "learned", scores.noun))
     own = [bar.what for bar in bars if bar.what]
     if own:
         legend.append(Key("hollow", "learned", ", ".join(own)))

@@ -6,13 +6,17 @@ import numpy as np
 
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
+from pacopt.claims.measuring import measured_name
 from pacopt.claims.standard import REQUIRED
 from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
 from pacopt.loss_table import LossTable
+from pacopt.report.endings import first_runs
 from pacopt.report.looks import in_words
 from pacopt.report.source import Reported
 from pacopt.report.strongest import certified_over
-from pacopt.report.words import certified, estimate, is_ratio, rivals_of, standard_row, usable
+from pacopt.report.tested import contradicted_claims
+from pacopt.report.words import certified, estimate, explained, is_ratio, rivals_of, says_little, standard_row, usable
+from pacopt.scores import Digits
 from pacopt.statement import subject_of
 from pacopt.support.rounding import PERCENT, down
 from pacopt.support.values import same_hyper
@@ -54,10 +58,10 @@ def measured_of(source: Reported) -> Measured | None:
         if row.name != "prior median"
     )
     header, note = tuple(_cells(comparison.rows[0], comparison)), comparison.note.replace(" %", PERCENT)
+    if source.test is not None and (single := first_runs(source.test, comparison.noun)):
+        note += f" Success is measured{single.removeprefix(',')}."
     place = f"{comparison.instances} test {comparison.noun}"
-    return Measured(
-        against_strongest(comparison, source.certificate), header, lines, f"Measured on {place}, not certified. {note}"
-    )
+    return Measured(against_strongest(source, comparison), header, lines, f"Measured on {place}, not certified. {note}")
 
 
 def _texts(row: Row, comparison: Comparison) -> tuple[str, ...]:
@@ -85,7 +89,7 @@ def _chance(row: Row) -> str:
     return percentages(row.success_interval).replace(" %", PERCENT)
 
 
-def against_strongest(comparison: Comparison, certificate: Certificate) -> str:
+def against_strongest(source: Reported, comparison: Comparison) -> str:
     """Learned against the strongest rival, in a few words: a number only where instances or a certificate tell it."""
     rivals, mean, count = rivals_of(comparison), f"mean {comparison.averaged}", comparison.instances
     if not rivals:
@@ -96,7 +100,7 @@ def against_strongest(comparison: Comparison, certificate: Certificate) -> str:
     factor, whose = comparison.factor("learned", rival), comparison.of_the_usual if usual else f"that of {rival}"
     if not factor.sure:
         other = f"{whose} {mean}" if usual else rival
-        gain = _gain(certificate, in_words(rival, comparison.usual))
+        gain = _gain(source, in_words(rival, comparison.usual))
         if not gain:
             return f"no difference from {other} that {count} instances can show ({times(factor)})"
         word, ratio = ("lower", factor.measured) if factor.measured > 1 else ("higher", 1 / factor.measured)
@@ -118,13 +122,19 @@ def _agree(comparison: Comparison, rival: str) -> bool:
     return bool((scores["learned"] == scores[rival]).all())
 
 
-def _gain(certificate: Certificate, baseline: str) -> str:
-    """The certified gain over a baseline, such as "at least 1.5 times"; empty where there is none."""
+def _gain(source: Reported, baseline: str) -> str:
+    """The certified gain over a baseline, such as "at least 1.5 times"; empty if there is none, or a doubtful one."""
+    certificate = source.certificate
     found = certified_over(certificate, baseline)
-    if found is None or found[0].probability:
+    if found is None or found[0].probability or measured_name(found[0]) in _contradicted(source):
         return ""
     shown = found[0].highlight(found[1], subject_of(certificate), certificate.design).value
     return shown.replace("≥ ", "at least ")
+
+
+def _contradicted(source: Reported) -> set[str]:
+    """The names of the claims that the test split contradicts: no sentence here rests on them."""
+    return {each.name for each in contradicted_claims(source)}
 
 
 def same_as_usual(source: Reported) -> bool:
@@ -136,12 +146,18 @@ def same_as_usual(source: Reported) -> bool:
 
 
 def keep_them(source: Reported) -> str:
-    """That what one would use otherwise is the best, in a sentence; empty where it is not, or not to be used."""
-    count, usual = len(source.certificate.design.prior), source.origin.usual
-    if not same_as_usual(source) or not usable(source.certificate) or count == 1:
+    """That what one would use otherwise is deployed, in a sentence, and advice if it is the best; else empty."""
+    c, usual, comparison = source.certificate, source.origin.usual, source.comparison
+    count = len(c.design.prior)
+    if not same_as_usual(source) or not usable(c) or count == 1:
         return ""
     what = "defaults" if usual == "defaults" else f"{usual}'s hyperparameters"
-    return f"The {what} are the best of {count} candidates: keep them."
+    if says_little(c):
+        return f"The {what} are deployed."
+    surpassed = comparison is not None and any(
+        comparison.factor(row.name, "learned").low > 1 for row in rivals_of(comparison)
+    )
+    return f"The {what} are the best of {count} candidates{'' if surpassed else ': keep them'}."
 
 
 def beside(source: Reported) -> str:
@@ -154,6 +170,8 @@ def beside(source: Reported) -> str:
             "The certificate stands alone: the test split is empty, and nothing was measured beside it. "
             f"{in_training(certificate, source.table)}"
         )
+    if value is not None and isinstance(certificate.design.score, Digits) and objective is explained(certificate):
+        return _digits(source, value, comparison["learned"])
     if value is None or not is_ratio(certificate):
         number = comparison["learned"].values.get(objective.name)
         heading = objective.heading(certificate.design)
@@ -161,7 +179,17 @@ def beside(source: Reported) -> str:
         measured = "" if number is None else f" On the test split it was {estimate(number)}{interval}."
         return f"Certified: {heading} {certified(objective, value, certificate.design)}.{measured}"
     rivals = [row for row in rivals_of(comparison) if row.name != "standard" or not same_as_usual(source)]
-    return _means(objective.shown(value), value, comparison, certificate, rivals)
+    return _means(objective.shown(value), value, comparison, source, rivals)
+
+
+def _digits(source: Reported, value: float, learned: Row) -> str:
+    """The digits that are gained, as on the tile: the score counts those that are not."""
+    design, tested = source.certificate.design, source.tested
+    (label, shown), top = design.score.highlight(value), design.score.scale
+    interval = None if tested is None else design.objective.interval(tested, design)
+    sure = "" if interval is None else f" (95{PERCENT} interval {between((top - interval[1], top - interval[0]))})"
+    measured = estimate(top - learned.values[design.objective.name])
+    return f"Certified: {label} {shown}. On the test split they were {measured}{sure}."
 
 
 def _interval_of(claim: AbstractClaim, certificate: Certificate, test: LossTable | None) -> str:
@@ -180,9 +208,10 @@ def in_training(certificate: Certificate, table: LossTable) -> str:
     )
 
 
-def _means(shown: str, mean: float, comparison: Comparison, certificate: Certificate, rivals: list[Row]) -> str:
+def _means(shown: str, mean: float, comparison: Comparison, source: Reported, rivals: list[Row]) -> str:
     """The certified mean ratio beside the one that was measured, or the strongest rival's."""
-    if not rivals:
+    certificate, doubtful = source.certificate, _contradicted(source)
+    if not rivals or certificate.design.objective.name in doubtful:
         learned = comparison["learned"]
         none = f" There are no {comparison.usual.removesuffix('s')} hyperparameters to compare with."
         return (
@@ -200,6 +229,8 @@ def _means(shown: str, mean: float, comparison: Comparison, certificate: Certifi
     text = f"The certified mean, {shown}, does not lie below {whose}, which is {interval}"
     who = in_words(rival.name, comparison.usual)
     found = certified_over(certificate, who)
+    if found is not None and measured_name(found[0]) in doubtful:
+        return f"{text}."
     if found is not None:
         said = found[0].sentence(found[1], subject_of(certificate))
         return f"{text}. Still, this is certified: {said[0].lower()}{said[1:]}"

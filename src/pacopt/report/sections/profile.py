@@ -98,7 +98,7 @@ def _beyond(shown: Lines, ending: Ending, usual: str) -> str:
     if not any(map(len, beyond.values())):
         return ""
     every = np.concatenate([*beyond.values()])
-    far = f"ended above {shown.top:g}{ending.unit.replace(' of ', ' times ')}"  # 10 times their start, not 10 of it
+    far = f"ended above {ending.number(shown.top)}"
     kinds = [*([ending.fails] if np.isinf(every).any() else []), *([far] if np.isfinite(every).any() else [])]
     told = ", ".join(f"{called(name, usual)} {len(values)}" for name, values in beyond.items() if len(values))
     return f" Not on the axis: runs that {'were ' * ending.fails.startswith('not ')}{' or '.join(kinds)} ({told})."

@@ -9,7 +9,7 @@ from pacopt.bounds.baselines import baseline_table
 from pacopt.comparison import Comparison, between
 from pacopt.loss_table import LossTable
 from pacopt.report.colours import INK, LEARNED, MUTED, STANDARD, SURFACE
-from pacopt.report.endings import Ending, ending_of, first_runs, told
+from pacopt.report.endings import Ending, ending_of, first_runs, means_of, told
 from pacopt.report.figures import TINY, Axis, Chart, Figure, Key, Listed, Numbers, drawing, drawn, specification
 from pacopt.report.labels import placed
 from pacopt.report.looks import called, in_words
@@ -57,11 +57,14 @@ def rivals_figure(source: Reported) -> Figure | None:
     scale, usual = 1.0 if comparison.relative else source.certificate.design.score.scale, source.origin.usual
     scores = {row.name: scale * values for row, values in zip(comparison.rows, comparison.scores, strict=True)}
     outcomes = test.outcomes(slice(0, 1))[0]
-    failed = ~(outcomes <= 1.0) if comparison.relative else ~np.isfinite(outcomes)
+    # Of several runs of an instance, one that failed is enough.
+    bad = ~(test.run_ratios(slice(0, 1)) <= 1.0) if comparison.relative else ~np.isfinite(test.losses[:1])
+    failed = test.averaged(bad.astype(float))[0] > 0
     worst = np.lexsort((-scores["learned"], -outcomes))[:LISTED]
     ending = ending_of(source.certificate.design.score, relative=comparison.relative)
+    means = means_of(test, comparison.noun)
     charts = tuple(
-        _chart(f"rival{place}", called(name, usual), scores["learned"], scores[name], failed, worst, ending)
+        _chart(f"rival{place}", called(name, usual), scores["learned"], scores[name], failed, worst, ending, means)
         for place, name in enumerate(names)
     )
     relative = ", with the safeguard" if comparison.relative else ""
@@ -69,8 +72,10 @@ def rivals_figure(source: Reported) -> Figure | None:
     cut = any((np.minimum(ours, scores[name]) < _axis(ours, scores[name]).low).any() for name in names)
     caption = (
         f"Each mark is one of the {comparison.instances} test {comparison.noun}: "
-        f"{'final loss relative to the start' if comparison.relative else comparison.averaged}{relative}. Below the "
-        "diagonal the learned one is better. Numbers are indices of the worst."
+        f"{'final loss relative to the start' if comparison.relative else comparison.averaged}{relative}{means}. "
+        "Below the diagonal the learned one is better. Numbers are indices of the worst"
+        + first_runs(test, comparison.noun)
+        + "."
         + (" Marks at an edge lie beyond it." if cut else "")
         + (f" {len(names)} of {len(every)} baselines are drawn; the last table lists all." if names != every else "")
     )
@@ -78,7 +83,7 @@ def rivals_figure(source: Reported) -> Figure | None:
     return Figure(
         "rivals",
         TITLE,
-        _heading(comparison, every, scores, usual),
+        _heading(comparison, every, scores, usual) + (f" ({means.removeprefix(', ')})" if means else ""),
         caption,
         charts,
         numbers,
@@ -158,6 +163,7 @@ def _chart(
     failed: np.ndarray,
     worst: np.ndarray,
     ending: Ending,
+    means: str,
 ) -> Chart:
     axis = _axis(ours, theirs)
     shown = kept(len(ours), POINTS, np.union1d(worst, np.flatnonzero(ours > theirs)[:POINTS]))
@@ -185,7 +191,7 @@ def _chart(
     ends = [{"x": drawn(end), "y": drawn(end)} for end in (axis.low, axis.high)]
     layers = [drawing(ends).mark_line(color=MUTED, strokeWidth=1.2, strokeDash=[4, 3]).encode(x=x, y=y)]
     legend = []
-    for kind, (look, text) in enumerate(_kinds(points, ending)):
+    for kind, (look, text) in enumerate(_kinds(points, ending, several=bool(means))):
         rows = [point for point in points if point["kind"] == kind]
         if rows:
             mark = drawing(rows).mark_point(
@@ -201,17 +207,18 @@ def _chart(
     if len(shown) < len(ours):
         legend.append(Key("none", "muted", undrawn(0, len(ours) - len(shown))))
     better = int(np.sum(ours < theirs))
-    words = f"Scatter of {len(ours)} instances, learned against {rival}: on {better} of them the learned one is better."
-    return Chart(name, specification(name, layers, height=320), words, tuple(legend))
+    words = f"Scatter of {len(ours)} instances, learned against {rival}: on {better} of them the learned one is better"
+    return Chart(name, specification(name, layers, height=320), f"{words}{means}.", tuple(legend))
 
 
-def _kinds(points: list[dict[str, Any]], ending: Ending) -> list[tuple[Look, str]]:
+def _kinds(points: list[dict[str, Any]], ending: Ending, *, several: bool) -> list[tuple[Look, str]]:
     """How each kind of mark looks, and what the legend says of it, with its count."""
     better, worse, failed = (sum(point["kind"] == kind for point in points) for kind in range(3))
     equal = sum(point["kind"] == 0 and point["equal"] for point in points)
     told = [f"better ({better - equal})"] * (better > equal) + [f"equal ({equal})"] * (equal > 0)
     above = ", or ended above its start" if ending.measure == "part of the start" else ""
-    lost = f"the learned run {'was ' * ending.fails.startswith('not ')}{ending.fails}{above}"
+    run = "at least one of the learned runs" if several else "the learned run"
+    lost = f"{run} {'was ' * ending.fails.startswith('not ')}{ending.fails}{above}"
     return [
         (BETTER, f"learned is {' or '.join(told)}"),
         (WORSE, f"worse ({worse})"),

@@ -15,6 +15,7 @@ from pacopt.report.budgets import Budgets
 from pacopt.report.sections.measured import beside, keep_them
 from pacopt.report.source import Reported
 from pacopt.report.strongest import led
+from pacopt.report.tested import contradicted_claims, tested_claims
 from pacopt.report.words import (
     USELESS,
     certified,
@@ -24,7 +25,9 @@ from pacopt.report.words import (
     is_ratio,
     level_percent,
     noun,
+    training,
     useless,
+    vacuous,
 )
 from pacopt.statement import begun_words, new_words, not_the_first, shortfall, subject_of, training_words
 from pacopt.support.values import exact, named
@@ -65,11 +68,14 @@ def summary_of(source: Reported) -> Summary:
     """What the first screen says."""
     c = source.certificate
     subject = short_subject(c)
-    remarks = tuple(_as_sentence(remark, c.deployed.hyper) for remark in source.remarks + _remarks(c))
+    doubts = _contradictions(source)
+    remarks = tuple(_as_sentence(remark, c.deployed.hyper) for remark in doubts + source.remarks + _remarks(c))
     if not c.ever_succeeded:
         word, tone = "Nothing succeeded", "bad"
     elif not c.attained:
         word, tone = f"Asked-for {_missed(c)} not attained", "warn"
+    elif doubts:
+        word, tone = "Certified, but contradicted", "warn"
     elif remarks:
         word, tone = "Certified, with remarks", "warn"
     else:
@@ -105,21 +111,26 @@ def over_itself(source: Reported, claim: AbstractClaim) -> bool:
     return own and not source.certificate.deployed.values[claim.name] and bool(keep_them(source))
 
 
-def vacuous(certificate: Certificate) -> bool:
-    """Whether the bound on the mean score is one that every candidate has."""
-    claim = explained(certificate)
-    if claim is None or claim is not certificate.design.objective:
-        return False
-    shown = claim.shown(certificate.deployed.values[claim.name]).removesuffix(claim.unit)
-    return float(shown) >= certificate.design.score.scale
-
-
 def said(certificate: Certificate, claim: AbstractClaim, value: float | None, subject: Subject) -> str:
     """The sentence of a claim, in the words that were stored if there are any."""
     if useless(claim, value, certificate.design):
         return f"There is {USELESS} on the {noun(claim, certificate.design)}."
     of_design = any(each is claim for each in certificate.design.claims)
     return (of_design and certificate.sentences.get(claim.name)) or claim.sentence(value, subject)
+
+
+def _contradictions(source: Reported) -> tuple[str, ...]:
+    """That the test split contradicts claims, and what may be wrong; empty where it does not."""
+    c, count, wrong = source.certificate, len(tested_claims(source)), contradicted_claims(source)
+    if not wrong:
+        return ()
+    which = "the claim" if count == 1 else f"{len(wrong)} of {count} claims"
+    doubt = "the test instances are not like those of training, or something that was declared is wrong"
+    if len(wrong) > 1:
+        return (f"the test split contradicts {which}: {doubt}",)
+    # One interval of 95 % may miss by chance, and there are several: a reader is told how often.
+    chance = "By chance a true claim is contradicted on at most one test split in 20"
+    return (f"the test split contradicts {which} ({noun(wrong[0].claim, c.design)}): {doubt}. {chance}",)
 
 
 def _remarks(c: Certificate) -> tuple[str, ...]:
@@ -205,7 +216,7 @@ def _number(c: Certificate, claim: AbstractClaim, subject: Subject) -> Number:
     sign, _, rest = shown.partition(" ")
     number, _, unit = rest.partition(" ")
     signed = sign in ("≤", "≥") and bool(unit)
-    if not signed and c.design.score.unit not in label and claim.in_scores(c.design):
+    if not signed and any(map(str.isdigit, shown)) and c.design.score.unit not in label and claim.in_scores(c.design):
         unit, signed = c.design.score.unit, True
     missing, others = first.beside(subject, c)
     return Number(label, f"{sign} {number}" if signed else shown, unit if signed else "", caption, missing, others)
@@ -239,8 +250,8 @@ def _floor(c: Certificate) -> str:
     if measured >= floor:
         return ""
     text = (
-        f"The mean on the training instances was smaller, {estimate(measured)}{_unit(c)}, but {c.instances} instances "
-        f"cannot certify one below about {floor:.2g}."
+        f"The mean on the training instances was smaller, {estimate(measured)}{_unit(c)}, but "
+        f"{training(c).replace('training ', '')} cannot certify one below about {floor:.2g}."
     )
     for other in c.design.claims:
         if other.in_scores(c.design) and other is not claim and c.deployed.values[other.name] is not None:
