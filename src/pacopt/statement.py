@@ -55,7 +55,7 @@ def training_words(certificate: "Certificate") -> str:
     if c.grouped:
         rows = c.runs // (1 if seeds is None else seeds.replicates)
         return f"the {c.instances} training groups of {rows} instances in all{each}"
-    return f"the {c.instances} training instances{each}"
+    return f"the {c.instances} training instance{'s' * (c.instances != 1)}{each}"
 
 
 def new_words(certificate: "Certificate") -> str:

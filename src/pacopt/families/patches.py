@@ -154,7 +154,7 @@ def deblurring(pictures: Sequence[np.ndarray] | None = None, *, size: int = 32) 
         prior=Train(updates=80, batch=8, rate=0.05, restarts=1, candidates=2, clip=0.6),
         score=Digits(10),
         sizes=Sizes(prior=120, train=1000, test=200),
-        note="Where the blur is known and wraps around, split Bregman with Anderson's mixing needs no training and wins.",
+        note="If the blur is known and wraps around, split Bregman with Anderson's mixing needs no training and wins.",
     )
 
 
