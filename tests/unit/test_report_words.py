@@ -365,3 +365,20 @@ def test_the_verdict_on_digits_is_in_the_digits_of_the_tile():
     measured = 4 - source.comparison["learned"].values["risk"]
     assert f"Certified: digits gained {shown}. On the test split they were {measured:.4g} (95" in words
     assert "short of" not in words
+
+
+@pytest.mark.parametrize(
+    ("shift", "words"),
+    [
+        (1.0, r"between 0\.\d+ and 1\.\d+ more digits than the textbook \(95"),
+        (-1.0, r"between 0\.\d+ and 1\.\d+ fewer digits than the textbook \(95"),
+        (0.0, "no difference from the textbook in digits that 300 instances can show"),
+    ],
+)
+def test_a_headline_on_digits_counts_them_where_mean_ratios_tell_nothing(shift, words):
+    rng = np.random.default_rng(0)
+    ours, theirs = 10.0 ** -rng.uniform(3, 5, (2, 300))
+    losses = np.stack([ours, np.minimum(theirs * 10.0**shift, 1.0)])
+    design = pacopt.Design.uniform(LossTable(losses, np.ones(300)), score=pacopt.Digits(8))
+    source = with_test(reportable(losses, design=design), losses)
+    assert re.search(words, first_screen(report_html(source)))

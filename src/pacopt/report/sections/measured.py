@@ -6,6 +6,7 @@ import numpy as np
 
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
+from pacopt.claims.gain import Gain
 from pacopt.claims.measuring import measured_name
 from pacopt.claims.standard import REQUIRED
 from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
@@ -97,6 +98,8 @@ def against_strongest(source: Reported, comparison: Comparison) -> str:
     rival, usual = rivals[0].name, rivals[0].name == "standard"
     if _agree(comparison, rival):
         return f"the same as {in_words(rival, comparison.usual)} on all {count} test {comparison.noun}"
+    if digits := _in_digits(source, in_words(rival, comparison.usual)):
+        return digits
     factor, whose = comparison.factor("learned", rival), comparison.of_the_usual if usual else f"that of {rival}"
     if not factor.sure:
         other = f"{whose} {mean}" if usual else rival
@@ -114,6 +117,19 @@ def against_strongest(source: Reported, comparison: Comparison) -> str:
     if factor.high <= NARROW * factor.low:
         return f"{times(factor)} {word} {mean} than {whose} (95{PERCENT} interval)"
     return f"a {word} {mean} than {whose}; by how much, {count} instances do not tell ({times(factor)})"
+
+
+def _in_digits(source: Reported, baseline: str) -> str:
+    """How many digits more or fewer, where digits are what is averaged: few instances tell little of a mean ratio."""
+    tested, design = source.tested, source.certificate.design
+    if not isinstance(design.score, Digits) or tested is None or baseline not in tested.baselines:
+        return ""
+    low, high = Gain(over=(baseline,)).interval(tested, design) or (-design.score.scale, design.score.scale)
+    if low <= 0 <= high:
+        return f"no difference from {baseline} in digits that {tested.shape[1]} instances can show"
+    word, least, most = ("more", low, high) if low > 0 else ("fewer", -high, -low)
+    ends = f"between {estimate(least, 3)} and {estimate(most, 3)}"
+    return f"{ends} {word} digits than {baseline} (95{PERCENT} interval)"
 
 
 def _agree(comparison: Comparison, rival: str) -> bool:
