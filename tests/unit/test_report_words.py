@@ -9,7 +9,7 @@ import pytest
 
 import pacopt
 from pacopt import LossTable, plot, report_html
-from pacopt.claims import Quantile, Risk, Success, shared_out
+from pacopt.claims import Gain, Quantile, Risk, Success, shared_out
 from pacopt.errors import ExportError
 from pacopt.report.evidence import draw_evidence
 from reports import first_screen, reportable, specs, uniform
@@ -379,6 +379,9 @@ def test_a_headline_on_digits_counts_them_where_mean_ratios_tell_nothing(shift, 
     rng = np.random.default_rng(0)
     ours, theirs = 10.0 ** -rng.uniform(3, 5, (2, 300))
     losses = np.stack([ours, np.minimum(theirs * 10.0**shift, 1.0)])
-    design = pacopt.Design.uniform(LossTable(losses, np.ones(300)), score=pacopt.Digits(8))
-    source = with_test(reportable(losses, design=design), losses)
+    baselines = {"the textbook": losses[1]}
+    table = LossTable(losses, np.ones(300), baselines=baselines)
+    claims = shared_out([Risk(), Success(), Quantile(), Gain()])
+    design = pacopt.Design.uniform(table, score=pacopt.Digits(8), claims=claims)
+    source = with_test(reportable(losses, design=design, baselines=baselines), losses)
     assert re.search(words, first_screen(report_html(source)))

@@ -1,13 +1,14 @@
 """What the test split shows: learned beside textbook, each mean and factor with its interval."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
-from pacopt.claims.gain import Gain
 from pacopt.claims.measuring import measured_name
+from pacopt.claims.over import Over
 from pacopt.claims.standard import REQUIRED
 from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
 from pacopt.loss_table import LossTable
@@ -122,9 +123,10 @@ def against_strongest(source: Reported, comparison: Comparison) -> str:
 def _in_digits(source: Reported, baseline: str) -> str:
     """How many digits more or fewer, where digits are what is averaged: few instances tell little of a mean ratio."""
     tested, design = source.tested, source.certificate.design
-    if not isinstance(design.score, Digits) or tested is None or baseline not in tested.baselines:
+    gains: list[Any] = [claim for claim in design.claims if isinstance(claim, Over) and not claim.probability]
+    if not isinstance(design.score, Digits) or not gains or tested is None or baseline not in tested.baselines:
         return ""
-    low, high = Gain(over=(baseline,)).interval(tested, design) or (-design.score.scale, design.score.scale)
+    low, high = replace(gains[0], over=(baseline,), described=()).interval(tested, design)
     if low <= 0 <= high:
         return f"no difference from {baseline} in digits that {tested.shape[1]} instances can show"
     word, least, most = ("more", low, high) if low > 0 else ("fewer", -high, -low)
