@@ -2,7 +2,7 @@
 
 import re
 import sys
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import numpy as np
@@ -436,6 +436,10 @@ def test_a_mistake_is_named_with_its_line_and_what_to_do(folder, name):
         assert f"line {line_of(path, stands[0])}, {key}" in text, text
 
 
+#: What all instances share: arrays that built-in problems have to be given.
+SHARED = {"A": np.eye(2), "P": np.eye(2), "equal": np.array([True, False]), "free": np.zeros(2, bool)}
+
+
 @pytest.mark.parametrize("key", ["algorithm", "problem"])
 def test_built_in_names_that_are_offered_can_be_used(folder, key):
     with pytest.raises(JobError) as error:
@@ -445,8 +449,9 @@ def test_built_in_names_that_are_offered_can_be_used(folder, key):
     for name in offered:
         job, mistakes = read_job(changed(folder, (key, f'"{name}"')))
         base, package = (AbstractAlgorithm, algorithms) if key == "algorithm" else (AbstractProblem, problems)
-        arrays = {} if key == "algorithm" else {field.name: np.eye(2) for field in fields(getattr(pacopt, name))}
-        assert Lookup(job, mistakes).made(key, base, concrete(package, base), arrays) is not None, mistakes
+        needed = {} if key == "algorithm" else {f.name for f in fields(getattr(pacopt, name)) if f.default is MISSING}
+        given = {field: SHARED[field] for field in needed}
+        assert Lookup(job, mistakes).made(key, base, concrete(package, base), given) is not None, mistakes
 
 
 @pytest.mark.parametrize(
