@@ -22,6 +22,7 @@ from pacopt.measure import DiscreteMeasure
 from pacopt.monitoring.monitor import Monitor
 from pacopt.provenance import Origin
 from pacopt.report.notebook import learned_frame, learned_html
+from pacopt.report.tested import contradictions, surpassing
 from pacopt.runs.files import checked_path, read_json, write_json
 from pacopt.runs.saving import (
     beside,
@@ -83,15 +84,15 @@ class Learned:
     @property
     def comparison(self) -> Comparison | None:
         """The learned hyperparameters, the textbook and the prior median on the test split; None if it is empty."""
-        if self.test is None:
-            return None
-        return Comparison.of(self.test, self.test.origin.rows, self.certificate.design)
+        design = self.certificate.design
+        return None if self.test is None else Comparison.of(self.test, self.test.origin.rows, design)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings: values at the edge of their domain, runs that ended above their start, a better textbook."""
+        """Warnings: claims that the test split contradicts, values at the edge of their domain, failed runs, rivals."""
         job = "job" in self.provenance
-        return remarks_on(self.hyper, self.origin, self.curves, self.comparison, self._raw, job=job)
+        found = remarks_on(self.hyper, self.origin, self.curves, self.comparison, self._raw, job=job)
+        return contradictions(self) + found + surpassing(self)
 
     @property
     def _raw(self) -> tuple[Raw, Raw | None]:

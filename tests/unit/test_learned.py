@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import jax.numpy as jnp
 import numpy as np
@@ -250,6 +251,34 @@ def test_a_value_at_the_edge_of_its_domain_and_a_better_textbook_are_remarked(le
     unsure = pacopt.learn(STREAM.problem, STREAM.algorithm, single, steps=5, prior=slowly(narrow))
     assert not any("textbook" in remark for remark in unsure.remarks), "one instance tells nothing about a mean"
     assert len(repr(learned)) < 300
+
+
+def test_a_test_split_that_contradicts_the_certificate_is_remarked_first_wherever_results_are_shown(learned, tmp_path):
+    assert not any("contradicts" in remark for remark in learned.remarks)
+    bad = dataclasses.replace(learned.test, losses=np.full_like(learned.test.losses, np.inf))
+    elsewhere = dataclasses.replace(learned, test=bad, curves=None)
+    assert elsewhere.remarks[0].startswith("the test split contradicts")
+    for shown in ("\n".join(map(str, learned_view(elsewhere, tmp_path))), elsewhere._repr_html_()):
+        assert f"Note: {elsewhere.remarks[0]}." in shown
+
+
+def test_a_rival_is_better_by_digits_where_digits_are_the_score(learned):
+    """One instance in five is bad for a rival that gains three digits more on the others: its mean ratio is higher."""
+    slow = pacopt.DiscreteMeasure.uniform({"step_size": [1e-3]})
+    rival = {"rival": pacopt.Baseline({"step_size": 2e-3})}
+    result = learn(prior=slow, baseline=rival, score=pacopt.Digits(8))
+    start = result.test.start
+    ours = np.broadcast_to(start / 10, result.test.losses.shape)
+    theirs = start * np.where(np.arange(len(start)) % 5, 1e-4, 0.9)
+    for losses, other, better in ((ours, theirs, True), (theirs[None].repeat(len(ours), 0), ours[0], False)):
+        test = dataclasses.replace(result.test, losses=losses, baselines={"rival": other})
+        found = dataclasses.replace(result, test=test)
+        assert (found.comparison["rival"].mean > found.comparison["learned"].mean) == better
+        said = [remark for remark in found.remarks if "rival does better" in remark]
+        assert len(said) == better
+        assert all(
+            re.search(r"rival does better: [\d.]+ to [\d.]+ more digits \(95 % interval\)", each) for each in said
+        )
 
 
 def test_a_value_outside_of_the_domain_is_not_called_at_its_edge():

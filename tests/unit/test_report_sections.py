@@ -13,6 +13,7 @@ from pacopt import LossTable, report_html
 from pacopt.claims import Budget, Gain, Quantile, Risk, Success, Win, shared_out
 from pacopt.comparison import between
 from pacopt.report.source import reported
+from pacopt.report.tested import measured_runs
 from pacopt.report.words import estimate
 from reports import first_screen, reportable, specs, uniform
 
@@ -53,7 +54,7 @@ def compared(ours, theirs, start=None, **options):
 def test_every_claim_stands_beside_the_test_split_with_its_interval():
     rng = np.random.default_rng(0)
     source = compared(rng.uniform(0, 0.1, 400), rng.uniform(0.2, 0.9, 400))
-    certificate, tested = source.certificate, reported(source).tested
+    certificate, tested = source.certificate, measured_runs(reported(source))
     header, *rows = rows_of(report_html(source), "held")
     assert header == ["claim", "certified", "on the test split", "95 % interval", "holds"]
     assert [row[0] for row in rows[:2]] == ["gain over the textbook", "better than the textbook"], (

@@ -12,6 +12,7 @@ from pacopt import LossTable, plot, report_html
 from pacopt.claims import Gain, Quantile, Risk, Success, shared_out
 from pacopt.errors import ExportError
 from pacopt.report.evidence import draw_evidence
+from pacopt.report.tested import contradictions
 from reports import first_screen, reportable, specs, uniform
 
 from .test_report_sections import against_several, compared, drawn, rows_of, section
@@ -27,6 +28,7 @@ def with_test(source, losses, start=True, candidates=None):
     chosen = source.test.candidates if candidates is None else candidates
     source.test = LossTable(losses, start, chosen, provenance=rows)
     source.comparison = pacopt.Comparison.of(source.test, rows["rows"], source.certificate.design)
+    source.remarks = contradictions(source)
     return source
 
 

@@ -1,10 +1,8 @@
 """What a report is drawn from: what was learned, or the certificate of a table of one's own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-import numpy as np
 
 from pacopt.certificate import Certificate
 from pacopt.comparison import Comparison, Curves
@@ -78,15 +76,6 @@ class Reported:
     def arrays(self) -> bool:
         """Whether a hyperparameter is an array, which no axis can show."""
         return any(values.ndim > 1 for values in self.table.candidates.values())
-
-    @property
-    def tested(self) -> LossTable | None:
-        """The test runs, with those of the textbook among the baselines, under the name by which a gain is over it."""
-        if self.test is None or "standard" not in self.test.origin.rows:
-            return self.test
-        name, row = f"the {self.origin.usual}", self.test.origin.rows.index("standard")
-        losses = np.where(np.isfinite(self.test.losses[row]), self.test.losses[row], np.inf)
-        return replace(self.test, baselines={name: losses, **self.test.baselines})
 
     @property
     def origin(self) -> Origin:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pacopt.comparison import Comparison, Curves, Raw, times
+from pacopt.comparison import Comparison, Curves, Raw
 from pacopt.provenance import Origin
 from pacopt.space import Array, Domain, Interval, Whole
 from pacopt.support.rounding import counted
@@ -30,7 +30,7 @@ def remarks_on(
     *,
     job: bool = False,
 ) -> tuple[str, ...]:
-    """Warnings: a value at the edge of its domain, a loss that stopped far from 0, failed runs, a better textbook.
+    """Warnings: a value at the edge of its domain, a loss that stopped far from 0, failed runs.
 
     Without a test split, the training runs of the deployed candidate and the textbook are used. For what was learned
     from a job file, remarks use the words of job files.
@@ -53,7 +53,7 @@ def remarks_on(
     else:
         count, relative = comparison.runs, comparison.relative
         rows = {row.name: Raw(count, row.failures, row.worst, relative) for row in comparison.rows}
-        found += _failures("test", rows["learned"], rows.get("standard"), origin.usual) + _behind(comparison)
+        found += _failures("test", rows["learned"], rows.get("standard"), origin.usual)
     return tuple(found)
 
 
@@ -136,16 +136,3 @@ def _failures(part: str, learned: Raw, standard: Raw | None, usual: str) -> list
         f"without the safeguard, {learned.failures} of {learned.runs} {part} runs ended above their start or failed, "
         f"{learned.told}{beside}. learned.solve returns the start there; code of your own has to do the same"
     ]
-
-
-def _behind(comparison: Comparison) -> list[str]:
-    """What you would use otherwise, and baselines, if they do better on the test split."""
-    found = []
-    for name in (row.name for row in comparison.rows if row.name not in ("learned", "prior median")):
-        factor = comparison.factor(name, "learned")
-        if factor.low > 1:
-            who = f"the {comparison.usual}" if name == "standard" else name
-            does = "do" if name == "standard" and comparison.usual.endswith("s") else "does"
-            lower = f"a mean {comparison.averaged} that is {times(factor)} lower (95 % interval)"
-            found.append(f"on the test split {who} {does} better: {lower}")
-    return found

@@ -12,7 +12,7 @@ from pacopt.report.figures import Figure, Numbers
 from pacopt.report.sections.summary import ordered, over_itself
 from pacopt.report.source import Reported
 from pacopt.report.strongest import strongest_first
-from pacopt.report.tested import nothing, tested_claims
+from pacopt.report.tested import measured_runs, nothing, tested_claims
 from pacopt.report.words import certified, estimate, noun, useless
 from pacopt.support.rounding import PERCENT, down, percent, up
 
@@ -23,7 +23,7 @@ UNSURE = "not contradicted"
 
 def held_figure(source: Reported) -> Figure | None:
     """A row for each claim: what is certified, what was measured and how exactly; None without a test split."""
-    tested, design, comparison = source.tested, source.certificate.design, source.comparison
+    tested, design, comparison = measured_runs(source), source.certificate.design, source.comparison
     if tested is None or comparison is None:
         return None
     found = tested_claims(source)

@@ -1,14 +1,12 @@
 """What the test split shows: learned beside textbook, each mean and factor with its interval."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from pacopt.certificate import Certificate
 from pacopt.claims import AbstractClaim
 from pacopt.claims.measuring import measured_name
-from pacopt.claims.over import Over
 from pacopt.claims.standard import REQUIRED
 from pacopt.comparison import Comparison, Row, between, percentages, raw_runs, times
 from pacopt.loss_table import LossTable
@@ -16,7 +14,7 @@ from pacopt.report.endings import first_runs
 from pacopt.report.looks import in_words
 from pacopt.report.source import Reported
 from pacopt.report.strongest import certified_over
-from pacopt.report.tested import contradicted_claims
+from pacopt.report.tested import contradicted_claims, measured_runs, more_digits
 from pacopt.report.words import certified, estimate, explained, is_ratio, rivals_of, says_little, standard_row, usable
 from pacopt.scores import Digits
 from pacopt.statement import subject_of
@@ -99,7 +97,7 @@ def against_strongest(source: Reported, comparison: Comparison) -> str:
     rival, usual = rivals[0].name, rivals[0].name == "standard"
     if _agree(comparison, rival):
         return f"the same as {in_words(rival, comparison.usual)} on all {count} test {comparison.noun}"
-    if digits := _in_digits(source, in_words(rival, comparison.usual)):
+    if digits := _in_digits(source, comparison, in_words(rival, comparison.usual)):
         return digits
     factor, whose = comparison.factor("learned", rival), comparison.of_the_usual if usual else f"that of {rival}"
     if not factor.sure:
@@ -120,15 +118,14 @@ def against_strongest(source: Reported, comparison: Comparison) -> str:
     return f"a {word} {mean} than {whose}; by how much, {count} instances do not tell ({times(factor)})"
 
 
-def _in_digits(source: Reported, baseline: str) -> str:
+def _in_digits(source: Reported, comparison: Comparison, baseline: str) -> str:
     """How many digits more or fewer, where digits are what is averaged: few instances tell little of a mean ratio."""
-    tested, design = source.tested, source.certificate.design
-    gains: list[Any] = [claim for claim in design.claims if isinstance(claim, Over) and not claim.probability]
-    if not isinstance(design.score, Digits) or not gains or tested is None or baseline not in tested.baselines:
+    found = more_digits(source, baseline)
+    if found is None:
         return ""
-    low, high = replace(gains[0], over=(baseline,), described=()).interval(tested, design)
+    low, high = found
     if low <= 0 <= high:
-        return f"no difference from {baseline} in digits that {tested.shape[1]} instances can show"
+        return f"no difference from {baseline} in digits that {comparison.instances} instances can show"
     word, least, most = ("more", low, high) if low > 0 else ("fewer", -high, -low)
     ends = f"between {estimate(least, 3)} and {estimate(most, 3)}"
     return f"{ends} {word} digits than {baseline} (95{PERCENT} interval)"
@@ -193,7 +190,7 @@ def beside(source: Reported) -> str:
     if value is None or not is_ratio(certificate):
         number = comparison["learned"].values.get(objective.name)
         heading = objective.heading(certificate.design)
-        interval = _interval_of(objective, certificate, source.tested)
+        interval = _interval_of(objective, certificate, measured_runs(source))
         measured = "" if number is None else f" On the test split it was {estimate(number)}{interval}."
         return f"Certified: {heading} {certified(objective, value, certificate.design)}.{measured}"
     rivals = [row for row in rivals_of(comparison) if row.name != "standard" or not same_as_usual(source)]
@@ -202,7 +199,7 @@ def beside(source: Reported) -> str:
 
 def _digits(source: Reported, value: float, learned: Row) -> str:
     """The digits that are gained, as on the tile: the score counts those that are not."""
-    design, tested = source.certificate.design, source.tested
+    design, tested = source.certificate.design, measured_runs(source)
     (label, shown), top = design.score.highlight(value), design.score.scale
     interval = None if tested is None else design.objective.interval(tested, design)
     sure = "" if interval is None else f" (95{PERCENT} interval {between((top - interval[1], top - interval[0]))})"

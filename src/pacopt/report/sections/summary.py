@@ -15,7 +15,7 @@ from pacopt.report.budgets import Budgets
 from pacopt.report.sections.measured import beside, keep_them
 from pacopt.report.source import Reported
 from pacopt.report.strongest import led
-from pacopt.report.tested import contradicted_claims, tested_claims
+from pacopt.report.tested import contradicted_claims
 from pacopt.report.words import (
     USELESS,
     certified,
@@ -30,6 +30,7 @@ from pacopt.report.words import (
     vacuous,
 )
 from pacopt.statement import begun_words, new_words, not_the_first, shortfall, subject_of, training_words
+from pacopt.support.rounding import PERCENT
 from pacopt.support.values import exact, named
 
 
@@ -68,13 +69,12 @@ def summary_of(source: Reported) -> Summary:
     """What the first screen says."""
     c = source.certificate
     subject = short_subject(c)
-    doubts = _contradictions(source)
-    remarks = tuple(_as_sentence(remark, c.deployed.hyper) for remark in doubts + source.remarks + _remarks(c))
+    remarks = tuple(_as_sentence(remark, c.deployed.hyper) for remark in source.remarks + _remarks(c))
     if not c.ever_succeeded:
         word, tone = "Nothing succeeded", "bad"
     elif not c.attained:
         word, tone = f"Asked-for {_missed(c)} not attained", "warn"
-    elif doubts:
+    elif contradicted_claims(source):
         word, tone = "Certified, but contradicted", "warn"
     elif remarks:
         word, tone = "Certified, with remarks", "warn"
@@ -119,20 +119,6 @@ def said(certificate: Certificate, claim: AbstractClaim, value: float | None, su
     return (of_design and certificate.sentences.get(claim.name)) or claim.sentence(value, subject)
 
 
-def _contradictions(source: Reported) -> tuple[str, ...]:
-    """That the test split contradicts claims, and what may be wrong; empty where it does not."""
-    c, count, wrong = source.certificate, len(tested_claims(source)), contradicted_claims(source)
-    if not wrong:
-        return ()
-    which = "the claim" if count == 1 else f"{len(wrong)} of {count} claims"
-    doubt = "the test instances are not like those of training, or something that was declared is wrong"
-    if len(wrong) > 1:
-        return (f"the test split contradicts {which}: {doubt}",)
-    # One interval of 95 % may miss by chance, and there are several: a reader is told how often.
-    chance = "By chance a true claim is contradicted on at most one test split in 20"
-    return (f"the test split contradicts {which} ({noun(wrong[0].claim, c.design)}): {doubt}. {chance}",)
-
-
 def _remarks(c: Certificate) -> tuple[str, ...]:
     """What the certificate itself gives a reader to think about."""
     objective, more = c.design.objective, "it takes more, and new, training instances for more"
@@ -155,7 +141,7 @@ def _as_sentence(remark: str, names: Container[str]) -> str:
     ['On the test split it fails.', 'beta = 1 is at the edge.']
     """
     first = remark[0] if remark.partition(" ")[0] in names else remark[0].upper()
-    return f"{first}{remark[1:].removesuffix('.')}."
+    return f"{first}{remark[1:].removesuffix('.')}.".replace(" %", PERCENT)
 
 
 def _missed(c: Certificate) -> str:
