@@ -198,7 +198,7 @@ def _check_candidates(table: LossTable, design: Design) -> None:
     if table.start is None and design.target_ratio != 1:
         raise DesignError(
             f"target_ratio is {design.target_ratio!r}, and the table has no start losses.",
-            "A run reaches a part of its start only if there is one.",
+            "A run reaches a fraction of its start only if there is one.",
             "Success would be what nobody asked for: that a run does not fail.",
             "Leave target_ratio out, and give your own verdicts: LossTable(..., success=...).",
         )

@@ -258,7 +258,7 @@ class LossTable:
                     f"The target is {target!r}, and the table has start losses.",
                     "A word stands for a table whose losses are times: steps, iterations, seconds.",
                     "",
-                    "Give a part of the start loss, such as 0.001.",
+                    "Give a fraction of the start loss, such as 0.001.",
                 )
             refuse_other_verdicts(self.losses, self.success)
             return self.outcomes(rows)

@@ -131,7 +131,7 @@ class Stairs:
         chosen = self.targets[-1] if target is None else target
         if not isinstance(chosen, str) and not (is_real(chosen) and chosen == chosen):
             raise DesignError(
-                f"target is {target!r}.", "It is a part of the start, or a word.", "", f"Use {self.targets[-1]!r}."
+                f"target is {target!r}.", "It is a fraction of the start, or a word.", "", f"Use {self.targets[-1]!r}."
             )
         if isinstance(chosen, str) or isinstance(self.targets[0], str):
             held = [k for k, each in enumerate(self.targets) if each == chosen]

@@ -54,14 +54,14 @@ class Budget(AbstractClaim):
         if not isinstance(given, list | tuple) or not len(given):
             raise DesignError(
                 f"The targets of a budget are {self.targets!r}.",
-                "They are parts of the start loss, above 0 and below 1.",
+                "They are fractions of the start loss, above 0 and below 1.",
                 "",
                 "Use [1e-1, 1e-3], for example.",
             )
         targets: tuple[Target, ...] = tuple(given) if word else checked_targets(given)
         if not is_real(self.part) or not 0 < self.part < 1:
             raise DesignError(
-                f"A part of {self.part!r} of the instances is to reach the target.",
+                f"A share of {self.part!r} of the instances is to reach the target.",
                 "It lies strictly between 0 and 1.",
                 "No sample says anything about all of the instances to come.",
                 "Use 0.99, for example.",

@@ -105,7 +105,7 @@ class Win(Over, AbstractClaim):
         """In per cent."""
         shown = self.missing if value is None or value < WORTH_SAYING else f"≥ {percent(down(value))}"
         caption = (
-            f"The part of new {subject.drawn} on which it {subject.score.wins} {self.over[0]}{subject.score.aside}."
+            f"The share of new {subject.drawn} on which it {subject.score.wins} {self.over[0]}{subject.score.aside}."
         )
         return Highlight(f"better than {self.over[0]}", shown, caption)
 

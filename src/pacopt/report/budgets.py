@@ -1,4 +1,4 @@
-"""A budget as a table: which part of the instances reaches which target within how many steps."""
+"""A budget as a table: which share of the instances reaches which target within how many steps."""
 
 from dataclasses import dataclass
 from math import floor
@@ -57,7 +57,7 @@ class Budgets:
         return sorted({float(max(1, round(step))) for step in some})
 
     def measured(self, steps: float, target: Target) -> float | None:
-        """The part of the test instances that reached the target within these steps."""
+        """The share of the test instances that reached the target within these steps."""
         if self.test is None:
             return None
         return float(np.mean(self.test.time_to(target, slice(0, 1))[0] <= steps))
@@ -66,7 +66,7 @@ class Budgets:
     def header(self) -> tuple[str, ...]:
         """What stands above the columns."""
         first, *others = (f"{step:.6g}" for step in self.shown)
-        what = "" if isinstance(self.stairs.targets[0], str) else "part of the start"
+        what = "" if isinstance(self.stairs.targets[0], str) else "fraction of the start"
         return (what, f"{first} {self.unit}", *others)
 
     @property

@@ -1,4 +1,4 @@
-"""How runs end, in the words of their score: solved within so many iterations, or at a part of their start."""
+"""How runs end, in the words of their score: solved within so many iterations, or at a fraction of their start."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from pacopt.report.words import estimate, share
 from pacopt.scores import AbstractScore, Effort
 
 #: What stands beside an axis of final losses relative to the start.
-PART = "part of the start"
+FRACTION = "fraction of the start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Ending:
 
     def number(self, value: float) -> str:
         """A number with its unit."""
-        unit = " times their start" if self.measure == PART and value > 1 else self.unit
+        unit = " times their start" if self.measure == FRACTION and value > 1 else self.unit
         return f"{estimate(value)}{unit}"
 
     def below(self, part: float, of: str = "") -> str:
@@ -56,7 +56,7 @@ def ending_of(score: AbstractScore, *, relative: bool) -> Ending:
     ['0.5 of their start', '10 times their start']
     """
     if relative:
-        return Ending("end at or below", " of their start", "failed", "", PART)
+        return Ending("end at or below", " of their start", "failed", "", FRACTION)
     if not isinstance(score, Effort):
         unit = score.unit and f" {score.unit}"
         return Ending("end at or below", unit, "failed", "", score.unit or score.noun)

@@ -54,7 +54,7 @@ class Effort(AbstractScore):
         if not word and not (is_real(target) and 0 < target < 1):
             raise DesignError(
                 f"The target is {self.target!r}.",
-                "It is a part of the start loss, above 0 and below 1, or a word for what your engine calls solved.",
+                "It is a fraction of the start loss, above 0 and below 1, or a word for what your engine calls solved.",
                 "Every run is at its start from the beginning.",
                 "Use pacopt.Effort(0.1), for example.",
             )
@@ -164,7 +164,7 @@ class Effort(AbstractScore):
         ):
             raise DesignError(
                 f"The score is {self!r}.",
-                "How long it takes to a part of the start is counted in steps.",
+                "How long it takes to a fraction of the start is counted in steps.",
                 "Steps would be called something else.",
                 'Leave the unit out; for seconds the target is a word: Effort("solved", unit="seconds").',
             )

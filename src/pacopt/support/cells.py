@@ -36,7 +36,7 @@ def checked_targets(targets: Any) -> tuple[float, ...]:
     if not known or not all(0 < target < 1 for target in found) or len(found) < len(targets):
         raise TableError(
             f"The targets are {targets!r}.",
-            "A target is a part of the start loss: a number above 0 and below 1, each given once.",
+            "A target is a fraction of the start loss: a number above 0 and below 1, each given once.",
             "Every run is at its start from the beginning.",
             "Use [1e-1, 1e-3], for example.",
         )

@@ -1,4 +1,4 @@
-"""Which part of the instances reaches which target within how many steps: a map with contour lines."""
+"""Which share of the instances reaches which target within how many steps: a map with contour lines."""
 
 from itertools import pairwise
 from typing import Any
@@ -32,12 +32,12 @@ def budget_figure(source: Reported) -> Figure | None:
         each for each in CONTOURS if any(stairs.steps(each[0], target) is not None for target in stairs.targets)
     ]
     caption = (
-        f"Colour: the part of new instances that is certified to reach a target within so many {budgets.unit}; all of "
+        f"Colour: the share of new instances that is certified to reach a target within so many {budgets.unit}; all of "
         "it holds at once."
     )
     if contours:
         names = [name.replace("half", "a half") for _, name, *_ in contours]
-        caption += f" Lines: where that part is {_listed(names)}."
+        caption += f" Lines: where that share is {_listed(names)}."
     caption += " The table has it in per cent" + (
         ", and in brackets that of the test instances." if source.test is not None else "."
     )
@@ -45,7 +45,7 @@ def budget_figure(source: Reported) -> Figure | None:
     if budgets.last <= 0:
         return Figure("budget", TITLE, heading, f"No run met a target after its start. {caption}", (), numbers)
     legend = (
-        Key("box", "learned", "certified part: the stronger the colour, the larger"),
+        Key("box", "learned", "certified share: the stronger the colour, the larger"),
         *(Key(mark, "ink", f"{name} of the instances") for _, name, _, mark in contours),
     )
     alt_text = f"A map over {budgets.unit} and targets. {heading}."
@@ -77,13 +77,13 @@ def _spec(budgets: Budgets) -> dict[str, Any]:
     y = alt.Y(
         "target:N",
         sort=names,
-        axis=alt.Axis(title=None if isinstance(stairs.targets[0], str) else "part of the start", grid=False),
+        axis=alt.Axis(title=None if isinstance(stairs.targets[0], str) else "fraction of the start", grid=False),
         scale=alt.Scale(paddingInner=0.08, paddingOuter=0.04),
     )
     tips = [
         alt.Tooltip("target:N", title="reach"),
         alt.Tooltip("within:Q", title=f"within {budgets.unit}"),
-        alt.Tooltip("part:Q", title="certified part", format=".2%"),
+        alt.Tooltip("part:Q", title="certified share", format=".2%"),
     ]
     cells = drawing(rows).mark_rect(color=LEARNED, clip=True)
     strength = alt.Opacity("part:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 1]), legend=None)

@@ -171,7 +171,7 @@ def _map(
 def _bars(
     candidates: Candidates, name: str, number: int, counts: np.ndarray, runs: np.ndarray, known: np.ndarray
 ) -> Chart:
-    """The part of failed runs for each value of a hyperparameter that goes by names."""
+    """The share of failed runs for each value of a hyperparameter that goes by names."""
     texts = np.array([value_text(value) for value in candidates.values[name].tolist()])
     found, where = np.unique(texts[known], return_inverse=True)
     failed, ran = (np.bincount(where, weights=each) for each in (counts, runs))
@@ -195,7 +195,7 @@ def _bars(
 def _chart(
     candidates: Candidates, name: str, number: int, known: np.ndarray, kinds: np.ndarray, parts: np.ndarray
 ) -> Chart:
-    """The part of failed runs over one hyperparameter."""
+    """The share of failed runs over one hyperparameter."""
     across, values, here = candidates.wide_axis(name, known), candidates.values[name], candidates.deployed
     x = alt.X("x:Q", scale=across.scale(), axis=across.ticks(name))
     top = min(1.0, 1.2 * float(parts[known].max()) or 1.0)

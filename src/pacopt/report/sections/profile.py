@@ -1,4 +1,4 @@
-"""Which part of the instances ends how well, or gets there how soon: measured lines, and what is certified of one.
+"""Which share of the instances ends how well, or gets there how soon: measured lines, and what is certified of one.
 
 Certified is a lower bound on the learned line only, and only where a claim says so: the points of claims on how runs
 end (`ending`), which hold together, and the whole line where a budget is claimed, for all steps at once. Between two
@@ -61,9 +61,9 @@ def profile_figure(source: Reported) -> Figure | None:
     ending = ending_of(source.certificate.design.score, relative=comparison.relative)
     others = "other charts" if len(charts) > 2 else "other chart"
     caption = (
-        f"The part of {comparison.instances} test {comparison.noun} that ends at or below a value"
+        f"The share of {comparison.instances} test {comparison.noun} that ends at or below a value"
         + (", without the safeguard" if comparison.relative else "")
-        + (f"; in the {others}, the part that reaches a target within so many steps" if len(charts) > 1 else "")
+        + (f"; in the {others}, the share that reaches a target within so many steps" if len(charts) > 1 else "")
         + f". Higher is better. Lines: measured{first_runs(source.test, comparison.noun)}."
     )
     if any(chart.certified for chart in charts):
@@ -179,7 +179,8 @@ def _axis(lines: Lines) -> Axis:
 def _chart(lines: Lines, usual: str, every: list[str]) -> Chart:
     axis = _axis(lines)
     x = alt.X("x:Q", scale=axis.scale(), axis=axis.ticks(lines.axis, grid=False))
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="part of instances", format="~%", tickCount=5))
+    ticks = alt.Axis(title="share of instances", format="~%", tickCount=5)
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[0, 1]), axis=ticks)
     layers, legend = [], []
     if lines.certified:
         steps = _certified(lines.certified, axis)

@@ -9,7 +9,7 @@ from pacopt.bounds.baselines import baseline_table
 from pacopt.comparison import Comparison, between
 from pacopt.loss_table import LossTable
 from pacopt.report.colours import INK, LEARNED, MUTED, STANDARD, SURFACE
-from pacopt.report.endings import Ending, ending_of, first_runs, means_of, told
+from pacopt.report.endings import FRACTION, Ending, ending_of, first_runs, means_of, told
 from pacopt.report.figures import TINY, Axis, Chart, Figure, Key, Listed, Numbers, drawing, drawn, specification
 from pacopt.report.labels import placed
 from pacopt.report.looks import called, in_words
@@ -216,7 +216,7 @@ def _kinds(points: list[dict[str, Any]], ending: Ending, *, several: bool) -> li
     better, worse, failed = (sum(point["kind"] == kind for point in points) for kind in range(3))
     equal = sum(point["kind"] == 0 and point["equal"] for point in points)
     told = [f"better ({better - equal})"] * (better > equal) + [f"equal ({equal})"] * (equal > 0)
-    above = ", or ended above its start" if ending.measure == "part of the start" else ""
+    above = ", or ended above its start" if ending.measure == FRACTION else ""
     run = "at least one of the learned runs" if several else "the learned run"
     lost = f"{run} {'was ' * ending.fails.startswith('not ')}{ending.fails}{above}"
     return [
