@@ -104,7 +104,7 @@ class Axis:
         options: dict[str, Any] = {} if self.log else {"zero": False}  # which a logarithmic scale would warn about
         return alt.Scale(type=kind, domain=[drawn(self.low), drawn(self.high)], nice=False, **options)
 
-    def ticks(self, title: str, *, grid: bool = True) -> alt.Axis:
+    def ticks(self, title: str | list[str], *, grid: bool = True) -> alt.Axis:
         """Few ticks: on a logarithmic axis at decades, or between them if there are only one or two."""
         if not self.log:
             return ticks(title, grid=grid)
@@ -150,7 +150,7 @@ def drawing(rows: Sequence[dict[str, Any]]) -> alt.Chart:
     return alt.Chart({"values": list(rows)})
 
 
-def ticks(title: str, *, grid: bool = True) -> alt.Axis:
+def ticks(title: str | list[str], *, grid: bool = True) -> alt.Axis:
     """A linear axis with few ticks."""
     return alt.Axis(title=title, labelExpr=LINEAR, tickCount=TICKS, grid=grid, labelOverlap="greedy", labelSeparation=6)
 

@@ -181,7 +181,7 @@ def _chart(
         }
         for i in shown.tolist()
     ]
-    x = alt.X("x:Q", scale=axis.scale(), axis=axis.ticks(f"{rival} ({ending.measure})"))
+    x = alt.X("x:Q", scale=axis.scale(), axis=axis.ticks([rival, f"({ending.measure})"]))
     y = alt.Y("y:Q", scale=axis.scale(), axis=axis.ticks(f"learned ({ending.measure})"))
     tips = [
         alt.Tooltip("i:Q", title="test instance"),
