@@ -93,7 +93,7 @@ def workers(count, threads=1):
         warnings.simplefilter("ignore")
         with (
             LocalCluster(
-                n_workers=count, threads_per_worker=threads, dashboard_address=None, silence_logs="CRITICAL"
+                n_workers=count, threads_per_worker=threads, dashboard_address=":0", silence_logs="CRITICAL"
             ) as cluster,
             Client(cluster) as client,
         ):

@@ -70,7 +70,7 @@ def truth(instances):
 def local(count):
     with (
         warnings.catch_warnings(),
-        LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL") as cluster,
+        LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL") as cluster,
         Client(cluster) as client,
     ):
         yield client
