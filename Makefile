@@ -57,9 +57,11 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.export
 
 # What is too long for every commit, to be run before an issue is called resolved: more than an hour on two cores.
-slow: coverage $(TORCH)
-	ANNOTATIONS=1 XLA_LEVEL=3 $(BIN)/python -m pytest -n 2 -m 'slow or not slow'
+# Every test is named as it ends, so that a run that is cut off has told what failed.
+slow: $(TORCH)
+	ANNOTATIONS=1 XLA_LEVEL=3 $(BIN)/python -m pytest -n 2 -vv -m 'slow or not slow'
 	$(BIN)/python tests/faults/interruptions.py 300
+	$(MAKE) coverage
 
 # How often statements are false, with enough repetitions to notice twice what they promise.
 coverage: $(DEV)
