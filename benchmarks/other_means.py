@@ -126,7 +126,9 @@ def logistic(table, count):
             value, gradient = evaluated(S, penalty, start + M @ z)
             return value, M.T @ gradient
 
-        lowest = [lowest_loss(lambda z, M=M: seen(z, M), 0 * start, GRADIENTS) for M in (np.eye(len(start)), metric)]
+        lowest = [
+            lowest_loss(lambda z, M=M: seen(z, M), 0 * start, GRADIENTS).loss for M in (np.eye(len(start)), metric)
+        ]
         first = evaluated(S, penalty, 0 * start)[0]
         ends.append((np.array([evaluated(S, penalty, start)[0], *lowest]) - minimum) / (first - minimum))
     names = ("fitted start alone", "fitted start, L-BFGS-B", "fitted start, L-BFGS-B in the metric")

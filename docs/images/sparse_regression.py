@@ -46,7 +46,10 @@ def measure(run, seed=0):
             found[name] = pacopt.loss_curves(family.problem, method.algorithm, candidate, test, steps=at[-1], at=at)[0]
     start, A = found["learned"][:, :1], family.problem.dictionary
     rows = [test[k] for k in range(FEW)]
-    solvers = {"L-BFGS-B": lambda steps, row: sparse.SplitLBFGSB(A, steps)({}, row), "coordinate descent": descended(A)}
+    solvers = {
+        "L-BFGS-B": lambda steps, row: sparse.SplitLBFGSB(A, steps)({}, row).loss,
+        "coordinate descent": descended(A),
+    }
     for name, solve in solvers.items():
         found[name] = np.array([[solve(steps, row) for steps in at] for row in rows])
     return {name: gaps / start[: len(gaps)] for name, gaps in found.items()}

@@ -23,7 +23,7 @@ from pacopt.stages.baselines import TEXTBOOK, Baseline, compared_with, opponents
 from pacopt.stages.course import Course, expected_runs
 from pacopt.stages.evaluation import compared, decided, evaluated, number_of, seeds_matter, usual_of
 from pacopt.stages.refusals import TrainingGuard, checked_seed, refuse_seen
-from pacopt.stages.rehearsing import rehearse
+from pacopt.stages.rehearsing import few_of, rehearse
 from pacopt.stages.running import Stages, described_machine
 from pacopt.stages.weighing import Prior, default_prior, described_prior, described_study, weighed
 from pacopt.support.interrupts import heed, heeded
@@ -127,6 +127,8 @@ def learn(
             for part in (parts.prior, parts.train, parts.test):
                 part.refuse_changed()
             rehearse(averaged.runs(engine), averaged, parts, standard)
+            for rival in stages.opponents:
+                rival.rehearse(averaged, few_of(parts))
         if curvature is not None and standard.curvature is None:
             raise EngineError(
                 f"curvature is {curvature!r}, and {type(engine).__name__} has no use for it.",

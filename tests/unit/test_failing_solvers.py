@@ -37,8 +37,8 @@ def solve(hyper, instance):
 
 
 def rival(hyper, instance):
-    """Ends at a twentieth of the start, which it does not tell."""
-    return Result(loss=0.05 * float(instance["x"]))
+    """Ends at a twentieth of the start."""
+    return Result(loss=0.05 * float(instance["x"]), start_loss=float(instance["x"]))
 
 
 def learned(split, **options):
@@ -119,6 +119,27 @@ def test_a_baseline_that_fails_on_some_instances_is_not_said_to_start_elsewhere(
 
     with pytest.raises(DesignError, match=r"starts at the loss \d+\.\d+, and what is learned at \d+\.\d+\."):
         learned(parts(), baseline={"rival": Baseline(engine=BlackBox(elsewhere, {}))})
+
+
+def test_a_solver_that_does_not_tell_its_start_is_no_baseline_for_losses():
+    """A constant that it forgets to subtract, or another unit, would go unnoticed and be certified as a gain."""
+    solved = []
+
+    def counted(hyper, instance):
+        solved.append(instance)
+        return solve(hyper, instance)
+
+    def silent(hyper, instance):
+        return 10.0 + 0.05 * float(instance["x"])
+
+    rivals = {"rival": Baseline(engine=BlackBox(silent, {}))}
+    with pytest.raises(DesignError, match="The baseline 'rival' returns losses, but not the loss at the start"):
+        pacopt.learn(BlackBox(counted, SPACE), parts(), prior=FEW, baseline=rivals)
+    assert len(solved) < 60, "it is refused before anything is learned"
+    # Iterations are counted from zero by everybody.
+    counts = {"rival": Baseline(engine=BlackBox(lambda hyper, instance: Result(iterations=50, success=True), {}))}
+    found = learned(parts(), score=Effort("solved", 100, unit="iterations"), baseline=counts)
+    assert found.certificate.deployed.gain > 1
 
 
 def failing_defaults(hyper, instance):

@@ -67,10 +67,10 @@ def test_loss_and_gradient_are_those_of_numpy():
 
 def test_scipys_lbfgs_sees_as_many_points_as_it_may_and_ours_does_as_well():
     tasks = polynomials(20, seed=4)
-    assert lbfgs_b(0, {}, tasks[0]) == pytest.approx(
+    assert lbfgs_b(0, {}, tasks[0]).loss == pytest.approx(
         float(Network().loss(Network().start(tasks[0]), tasks[0])), rel=1e-5
     )
-    few, many = (np.array([lbfgs_b(steps, {}, task) for task in tasks]) for steps in (9, 10))
+    few, many = (np.array([lbfgs_b(steps, {}, task).loss for task in tasks]) for steps in (9, 10))
     assert np.all(many <= few)
     ours = pacopt.tabulate(Network(), pacopt.LBFGS(20), {}, tasks, steps=10).losses[0]
     assert 0.8 < np.exp(np.mean(np.log(ours / many))) < 1.25

@@ -142,10 +142,10 @@ def test_l_bfgs_b_has_its_evaluations_and_no_more_and_is_scipys():
 
     options = {"maxcor": 20, "ftol": 0, "gtol": 0, "maxls": 50}
     minimize(both, np.zeros(60), jac=True, method="L-BFGS-B", bounds=[(0, None)] * 60, options=options)
-    ours = sparse.SplitLBFGSB(SMALL, steps)({}, instance)
+    ours = sparse.SplitLBFGSB(SMALL, steps)({}, instance).loss
     assert ours == pytest.approx(min(counted[: steps + 1]) - instance["minimum"], rel=1e-9)
     # With as many evaluations as it likes it ends at the minimum: the formulation with split variables is right.
-    assert sparse.SplitLBFGSB(SMALL, 3000)({}, instance) < 1e-9 * counted[0]
+    assert sparse.SplitLBFGSB(SMALL, 3000)({}, instance).loss < 1e-9 * counted[0]
 
 
 def test_usual_solvers_run_as_baselines_and_the_textbook_comes_first():

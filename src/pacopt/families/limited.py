@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from jaxtyping import Float
 from scipy.optimize import fmin_l_bfgs_b
 from threadpoolctl import ThreadpoolController
 
+from pacopt.engines.blackbox.result import Result
 from pacopt.engines.traced.cell import ROUNDING
 from pacopt.engines.traced.precision import precision
 from pacopt.problems.base import AbstractKnownMinimum, AbstractProblem
@@ -36,10 +37,12 @@ def lowest_loss(
     memory: int = 20,
     bounded: bool = False,
     judged: Callable[[Vector], float] | None = None,
-) -> float:
-    """The lowest loss it sees at the start and in `steps` more evaluations of loss and gradient.
+    minimum: float = 0.0,
+) -> Result:
+    """The lowest loss it sees at the start and in `steps` more evaluations of loss and gradient, less the minimum.
 
-    `bounded` keeps all unknowns at or above zero. Points are judged by their loss, or by `judged` if given.
+    `bounded` keeps all unknowns at or above zero. Points are judged by their loss, or by `judged` if given. The start
+    loss is told beside it.
     """
     seen: list[float] = []
 
@@ -52,7 +55,7 @@ def lowest_loss(
 
     with suppress(_SpentError), _libraries().limit(limits=1, user_api="blas"):
         fmin_l_bfgs_b(counted, start, m=memory, bounds=[(0.0, None)] * len(start) if bounded else None, **ENDLESS)
-    return min(seen)
+    return Result(loss=min(seen) - minimum, start_loss=seen[0] - minimum)
 
 
 @cache
@@ -76,8 +79,8 @@ class ScipysLBFGSB:
     steps: int
     memory: int = 20
 
-    def __call__(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
-        """The lowest loss it sees on an instance, less the minimum if that is known."""
+    def __call__(self, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> Result:
+        """The lowest loss it sees on an instance, and that of the start, less the minimum if that is known."""
         with precision(np.dtype(np.float64)):
             row = {name: jnp.asarray(value) for name, value in instance.items()}
             start = np.asarray(ravel_pytree(jax.tree.map(jnp.asarray, self.problem.start(row)))[0], dtype=np.float64)
@@ -86,14 +89,14 @@ class ScipysLBFGSB:
                 value, gradient = _evaluated(self.problem, x, row)
                 return float(value), np.asarray(gradient)
 
-            lowest = lowest_loss(evaluated, start, self.steps, memory=self.memory)
             if not isinstance(self.problem, AbstractKnownMinimum):
-                return lowest
-            first, _ = evaluated(start)
+                return lowest_loss(evaluated, start, self.steps, memory=self.memory)
             minimum = float(_minimum(self.problem, row))
-            slack = ROUNDING * max(abs(first), first - minimum)
+            found = lowest_loss(evaluated, start, self.steps, memory=self.memory, minimum=minimum)
+            loss, first = float(found.loss or 0.0), float(found.start_loss or 0.0)
+            slack = ROUNDING * max(abs(first + minimum), first)
             # As in a table: a loss below the minimum by rounding alone counts as zero; further below is an error.
-            return 0.0 if 0.0 < minimum - lowest <= slack else lowest - minimum
+            return replace(found, loss=0.0) if -slack <= loss < 0.0 else found
 
 
 @eqx.filter_jit

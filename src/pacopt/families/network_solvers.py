@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from pacopt.engines.blackbox.result import Result
 from pacopt.families.limited import lowest_loss
 
 #: The arrays of a point, in their order within a vector.
 NAMES = ("hidden", "offset", "output", "constant")
 
 
-def lbfgs_b(steps: int, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
+def lbfgs_b(steps: int, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> Result:
     """The lowest loss among the start and `steps` more evaluations by SciPy's L-BFGS-B, with a memory of 20 pairs."""
     start = np.concatenate([np.ravel(instance[name]) for name in NAMES])
     return lowest_loss(partial(value_and_gradient, instance), start, steps)

@@ -19,7 +19,7 @@ from pacopt.algorithms import (
     QuasiNewtonRule,
 )
 from pacopt.algorithms.base import AbstractAlgorithm
-from pacopt.engines import BlackBox
+from pacopt.engines import BlackBox, Result
 from pacopt.engines.traced.preconditioners import whitening
 from pacopt.errors import ProblemError
 from pacopt.families.base import Family, Sizes
@@ -182,7 +182,7 @@ def usual_solvers(table: Table, steps: int) -> dict[str, Baseline]:
     }
 
 
-def scipy_lbfgs(table: Table, steps: int, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> float:
+def scipy_lbfgs(table: Table, steps: int, hyper: Mapping[str, Any], instance: Mapping[str, Any]) -> Result:
     """The lowest gap among the first steps + 1 evaluations of SciPy's L-BFGS-B, with a memory of 20 pairs."""
     signed = table.features[instance["rows"]] * np.asarray(instance["labels"])[:, None]
     penalty = float(instance["penalty"])
@@ -192,4 +192,4 @@ def scipy_lbfgs(table: Table, steps: int, hyper: Mapping[str, Any], instance: Ma
         value = float(np.logaddexp(0.0, -margin).mean() + 0.5 * penalty * x @ x)
         return value, penalty * x - (0.5 - 0.5 * np.tanh(0.5 * margin)) @ signed / len(signed)
 
-    return lowest_loss(evaluated, np.zeros(signed.shape[1]), steps) - float(instance["minimum"])
+    return lowest_loss(evaluated, np.zeros(signed.shape[1]), steps, minimum=float(instance["minimum"]))

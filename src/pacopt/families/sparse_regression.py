@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from pacopt.algorithms import FISTA, ProximalBarzilaiBorwein, ProximalGradient, ProximalNesterov, ProximalRule
-from pacopt.engines import BlackBox
+from pacopt.engines import BlackBox, Result
 from pacopt.families.base import Family, Sampler, Sizes
 from pacopt.families.lasso_minima import proven_minima
 from pacopt.families.limited import lowest_loss
@@ -131,8 +131,8 @@ class SplitLBFGSB:
     steps: int
     memory: int = MEMORY
 
-    def __call__(self, hyper: object, instance: Instance) -> float:
-        """The lowest loss it sees on an instance, less the minimum."""
+    def __call__(self, hyper: object, instance: Instance) -> Result:
+        """The lowest loss it sees on an instance, and that of the start, less the minimum."""
         A, b, penalty = self.dictionary, np.asarray(instance["b"]), float(instance["penalty"])
         n = A.shape[1]
 
@@ -147,8 +147,10 @@ class SplitLBFGSB:
             x = parts[:n] - parts[n:]
             return float(0.5 * np.sum((A @ x - b) ** 2) + penalty * np.abs(x).sum())
 
-        lowest = lowest_loss(evaluated, np.zeros(2 * n), self.steps, memory=self.memory, bounded=True, judged=judged)
-        return lowest - float(instance["minimum"])
+        start, minimum = np.zeros(2 * n), float(instance["minimum"])
+        return lowest_loss(
+            evaluated, start, self.steps, memory=self.memory, bounded=True, judged=judged, minimum=minimum
+        )
 
 
 def usual_solvers(dictionary: np.ndarray, steps: int) -> dict[str, Baseline]:

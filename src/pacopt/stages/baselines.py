@@ -33,7 +33,8 @@ class Baseline:
     Without `hyper` they are the textbook settings for the curvature of the prior split. `hyper` may also be an
     earlier result, learned on other instances. Another `algorithm` may have its own number of `steps`; one without
     hyperparameters needs none. An `engine` is any solver at all, such as a `BlackBox`, with its defaults unless `hyper`
-    is given: its losses are those of the learned problem, less its minimum if that is known.
+    is given: its losses are those of the learned problem, less its minimum if that is known, and it tells the loss at
+    the start too, which shows that they are.
 
     >>> from pacopt import LBFGS, Nesterov
     >>> textbook, other = Baseline(), Baseline(algorithm=Nesterov(), steps=25)
@@ -80,13 +81,22 @@ class Opponent(NamedTuple):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """The losses of its runs on these instances, infinite for a failed run; and how runs failed.
 
-        If start losses are given, an engine that reports different ones is refused.
+        A solver of one's own whose losses are compared is refused if it tells no start losses, or, if some are given,
+        different ones.
         """
         table = score.runs(self.engine).table(self._candidates, instances, None, store)
-        if self.foreign and start is not None and table.start is not None:
-            _refuse_other_start(self.name, table.start, start)
+        if self.foreign and score.relative:
+            if table.start is None and np.isfinite(table.losses).any():
+                _refuse_silent(self.name)
+            if table.start is not None and start is not None:
+                _refuse_other_start(self.name, table.start, start)
         losses = self._repeated(table.losses[0], instances)
         return np.where(np.isfinite(losses), losses, np.inf), failures_of([table.provenance])
+
+    def rehearse(self, score: AbstractScore, few: Instances) -> None:
+        """Refuse a solver of one's own whose losses cannot be compared, before anything is learned."""
+        if self.foreign and score.relative:
+            self.losses(score, few)
 
     def curve(
         self, score: AbstractScore, instances: Instances, at: tuple[int, ...], store: Tiles | None = None
@@ -249,6 +259,17 @@ def _refuse_other_start(name: str, theirs: np.ndarray, ours: np.ndarray) -> None
             f"learned at {float(ours[j])!r}.",
             "Both solve the same problem from the same start.",
             "Losses of two problems cannot be compared, and a gain would mean nothing.",
-            "Return the loss of this very problem, less its minimum if the problem has a known one; or leave "
-            "start_loss out.",
+            "Return the loss of this very problem, less its minimum if the problem has a known one.",
         )
+
+
+def _refuse_silent(name: str) -> None:
+    """Refuse a solver that does not show that its losses are of this problem."""
+    raise DesignError(
+        f"The baseline {name!r} returns losses, but not the loss at the start.",
+        "A solver whose losses are compared returns both: start_loss is the loss of this problem at its start.",
+        "Only this shows that both losses are of one problem, counted from the same zero. Otherwise a gain would mean "
+        "nothing.",
+        "Return pacopt.Result(loss=..., start_loss=...), both computed by one function, less the minimum if the "
+        "problem has a known one.",
+    )

@@ -4,6 +4,7 @@ import numpy as np
 
 from pacopt.engines.base import AbstractEngine, Standard
 from pacopt.errors import TableError
+from pacopt.instances import Instances
 from pacopt.priors.cube import Cube
 from pacopt.priors.product import spread
 from pacopt.scores import AbstractScore
@@ -27,7 +28,7 @@ def rehearse(engine: AbstractEngine, score: AbstractScore, split: Split, standar
         if standard.hyper is not None:
             usual = standard.hyper
             candidates = {name: _with(values, usual[name]) for name, values in candidates.items()}
-    has_start = engine.rehearse(candidates, (split.prior if len(split.prior) else split.train)[:INSTANCES])
+    has_start = engine.rehearse(candidates, few_of(split))
     if score.relative and not has_start:
         raise TableError(
             f"The score is {score!r}, and a run has no start losses.",
@@ -36,6 +37,11 @@ def rehearse(engine: AbstractEngine, score: AbstractScore, split: Split, standar
             'Return Result(start_loss=...), or choose another score: pacopt.Effort("solved", unit="iterations") counts '
             "iterations, and pacopt.Ranged(100) averages losses up to 100.",
         )
+
+
+def few_of(split: Split) -> Instances:
+    """The instances to rehearse with."""
+    return (split.prior if len(split.prior) else split.train)[:INSTANCES]
 
 
 def _with(values: np.ndarray, first: object) -> np.ndarray:
