@@ -204,7 +204,7 @@ def test_a_job_is_learned_and_told_to_a_machine_in_one_document(project):
     # In a pipe, progress is plain lines.
     log = (project / "log.txt").read_text()
     assert log.startswith("preparing\n"), "before anything is imported or compiled"
-    assert "\ntraining split: 256000 runs\n" in log
+    assert "\ntraining split: 256,000 runs\n" in log
     stages = [line for line in log.splitlines() if not line.startswith("stored ")]
     assert stages[-3:] == ["certificate", "test split", "saving, with a report"]
     assert "\x1b" not in log

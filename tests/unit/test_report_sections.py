@@ -172,7 +172,7 @@ def test_failures_are_shown_by_place_shape_and_message():
     candidates = {"a": np.linspace(0.1, 1, 12), "b": np.geomspace(0.01, 1, 12)}
     text = report_html(reportable(losses, None, candidates, provenance=provenance))
     failed = section(text, "failures")
-    assert "250 of 1200 training runs failed, none of 100 with the certified candidate" in failed
+    assert "250 of 1,200 training runs failed, none of 100 with the certified candidate" in failed
     assert rows_of(text, "failures")[1:] == [["TimeoutError", "200", ""], ["ValueError", "50", "<b>no</b>"]]
     kinds = shapes(text, "failed0")
     assert len(kinds) == len(set(kinds.values())) == 3

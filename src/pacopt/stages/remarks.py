@@ -125,7 +125,7 @@ def _failures(part: str, learned: Raw, standard: Raw | None, usual: str) -> list
         return []
     if not learned.relative:
         beside = "" if standard is None else f"; with the {usual}, {standard.failures or 'none'} did"
-        return [f"{learned.failures} of {learned.runs} {part} runs failed{beside}"]
+        return [f"{learned.failures:,} of {learned.runs:,} {part} runs failed{beside}"]
     beside = ""
     if standard is not None:
         whose = usual if usual.endswith("s") else f"{usual}'s hyperparameters"

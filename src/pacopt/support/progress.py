@@ -122,10 +122,10 @@ class Lines:
             self._pace.told(done, total)
         elif name != self._stage:
             self._stage, self._said = name, now
-            self._log(words + (f": {total} {counted}" if total > 1 else ""))
+            self._log(words + (f": {total:,} {counted}" if total > 1 else ""))
         elif now - self._said >= PAUSE:
             self._said = now
-            self._log(", ".join(filter(None, [f"{words}: {done} of {total} {counted}", detail, str(self._pace)])))
+            self._log(", ".join(filter(None, [f"{words}: {done:,} of {total:,} {counted}", detail, str(self._pace)])))
 
 
 class Notebook:

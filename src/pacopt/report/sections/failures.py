@@ -53,7 +53,7 @@ def failures_figure(source: Reported, candidates: Candidates) -> Figure | None:
     parts = counts / np.maximum(runs, 1)
     known = np.flatnonzero(runs > 0)
     kinds = np.where(counts == 0, 0, np.where(counts < runs, 1, 2))
-    heading = f"{int(counts.sum())} of {int(runs.sum())} training runs failed, {_of(c.deployed.index, counts, runs)}"
+    heading = f"{counts.sum():,} of {runs.sum():,} training runs failed, {_of(c.deployed.index, counts, runs)}"
     varied = [name for name, values in candidates.values.items() if len(np.unique(values[known])) > 1]
     numeric = [name for name in varied if candidates.numeric(name)]
     pairs, named = [*combinations(numeric, 2)], [name for name in varied if not candidates.numeric(name)]
@@ -72,7 +72,8 @@ def failures_figure(source: Reported, candidates: Candidates) -> Figure | None:
 
 def _of(deployed: int, counts: np.ndarray, runs: np.ndarray) -> str:
     """How often the certified candidate failed."""
-    return f"{int(counts[deployed]) or 'none'} of {int(runs[deployed])} with the certified candidate"
+    failed = f"{counts[deployed]:,}" if counts[deployed] else "none"
+    return f"{failed} of {runs[deployed]:,} with the certified candidate"
 
 
 def _numbers(source: Reported, kinds: np.ndarray, counts: np.ndarray, runs: np.ndarray) -> Numbers:

@@ -216,7 +216,7 @@ def in_training(certificate: Certificate, table: LossTable) -> str:
     """How raw runs of the certified candidate ended on the training instances."""
     raw = raw_runs(table, certificate.deployed.index)
     if not raw.relative:
-        return f"On the training instances {raw.failures or 'none'} of {raw.runs} runs failed."
+        return f"On the training instances {raw.failures or 'none'} of {raw.runs:,} runs failed."
     return (
         f"On the training instances, without the safeguard, {raw.failures or 'none'} of {raw.runs} runs ended above "
         f"their start or failed, {raw.told}."
