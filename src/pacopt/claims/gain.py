@@ -17,7 +17,7 @@ from pacopt.claims.subject import Subject
 from pacopt.loss_table import LossTable
 from pacopt.measure import DiscreteMeasure
 from pacopt.scores import Digits
-from pacopt.support.intervals import factor_interval, mean_interval
+from pacopt.support.intervals import difference_interval, factor_interval
 from pacopt.support.rounding import down
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class Gain(Over, AbstractClaim):
         score = design.score
         ours, theirs = score.of(table, slice(0, 1))[0], score.of(baseline_table(table, self.over[0]))[0]
         if isinstance(score, Digits):
-            low, high = mean_interval((1 + theirs - ours) / 2)
-            return score.scale * (2 * low - 1), score.scale * (2 * high - 1)
+            low, high = difference_interval(ours, theirs)
+            return score.scale * low, score.scale * high
         found = factor_interval(ours, theirs)
         return found.low, found.high
 

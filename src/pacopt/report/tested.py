@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pacopt.claims import AbstractClaim, Gain
+from pacopt.bounds.baselines import baseline_table
+from pacopt.claims import AbstractClaim
 from pacopt.claims.measuring import Measured, measured_beside
 from pacopt.comparison import between, times
 from pacopt.loss_table import LossTable
@@ -12,6 +13,7 @@ from pacopt.provenance import Origin
 from pacopt.report.source import Reportable
 from pacopt.report.words import rivals_of
 from pacopt.scores import Digits
+from pacopt.support.intervals import difference_interval
 
 
 def measured_runs(source: Reportable) -> LossTable | None:
@@ -60,10 +62,12 @@ def contradictions(source: Reportable) -> tuple[str, ...]:
 
 def more_digits(source: Reportable, baseline: str) -> tuple[float, float] | None:
     """How many digits more than a baseline the test split shows, an interval; None where they are not the score."""
-    tested, design = measured_runs(source), source.certificate.design
-    if tested is None or baseline not in tested.baselines or not isinstance(design.score, Digits):
+    tested, score = measured_runs(source), source.certificate.design.score
+    if tested is None or baseline not in tested.baselines or not isinstance(score, Digits):
         return None
-    return Gain(over=(baseline,)).interval(tested, design)
+    ours, theirs = score.of(tested, slice(0, 1))[0], score.of(baseline_table(tested, baseline))[0]
+    low, high = difference_interval(ours, theirs)
+    return score.scale * low, score.scale * high
 
 
 def surpassing(source: Reportable) -> tuple[str, ...]:

@@ -51,6 +51,20 @@ def mean_interval(z: Float[np.ndarray, " instance"], *, miss: float = MISS) -> t
     return 1.0 - _upper(1.0 - z, miss / 2), _upper(z, miss / 2)
 
 
+def difference_interval(
+    smaller: Float[np.ndarray, " instance"], larger: Float[np.ndarray, " instance"]
+) -> tuple[float, float]:
+    """A 95 % confidence interval of E larger - E smaller, from values in [0, 1] on the same instances.
+
+    **Theorem** That of `mean_interval`: (1 + larger - smaller) / 2 is in [0, 1].
+
+    >>> [round(end, 3) for end in difference_interval(np.full(200, 0.2), np.full(200, 0.7))]
+    [0.47, 0.51]
+    """
+    low, high = mean_interval((1 + larger - smaller) / 2)
+    return 2 * low - 1, 2 * high - 1
+
+
 def share_interval(successes: int, runs: int, *, miss: float = MISS) -> tuple[float, float]:
     """A confidence interval of a probability, from how often it came true in independent draws.
 
