@@ -1,6 +1,7 @@
 """Tests run with JAX as a user finds it: float32 by default."""
 
 import os
+import signal
 from pathlib import Path
 
 # Workers have a core each: threads of BLAS would wait for each other by spinning.
@@ -21,6 +22,8 @@ import pytest
 
 from scheduling import ByFile
 
+# A shell lets its background jobs ignore Ctrl-C, and so would all commands that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 jax.local_devices()  # reads the flags
 os.environ["XLA_FLAGS"] = os.environ.pop("XLA_BEFORE")
 if not os.environ["XLA_FLAGS"]:

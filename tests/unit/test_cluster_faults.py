@@ -234,7 +234,7 @@ def test_a_scheduler_that_comes_back_at_its_address_finds_the_job_waiting(own):
 
 
 CLIENT = """
-import os, signal, sys
+import os, sys
 import numpy as np
 from distributed import Client
 from pathlib import Path
@@ -248,7 +248,6 @@ def kill(done, total):
         os.kill(os.getpid(), int(sys.argv[3]))
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background jobs ignore it
     with Client(sys.argv[1], set_as_default=False) as client:
         x = Instances({"x": np.random.default_rng(0).uniform(size=300)})
         engine = BlackBox(own_slow.slow, {"a": Interval(0.0, 1.0)})

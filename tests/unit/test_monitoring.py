@@ -457,15 +457,18 @@ def test_a_file_that_is_followed_keeps_what_came_before_an_interrupt_or_a_bad_li
     log, state = tmp_path / "log.csv", tmp_path / "state.json"
     log.write_text("0.02\n0.02\n")
     words = [PACOPT, "watch", "run", log, "--follow", "--state", state]
-    process = subprocess.Popen(words, cwd=run, stderr=subprocess.PIPE)
     lines = 2
-    while not state.exists() and process.poll() is None:  # it is written once a second, when a line comes
-        time.sleep(0.3)
-        with log.open("a") as file:
-            file.write("0.02\n")
-        lines += 1
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    with subprocess.Popen(words, cwd=run, stderr=subprocess.DEVNULL) as process:
+        try:
+            while not state.exists() and process.poll() is None:  # it is written once a second, when a line comes
+                time.sleep(0.3)
+                with log.open("a") as file:
+                    file.write("0.02\n")
+                lines += 1
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=30)
+        finally:
+            process.kill()
     before = json.loads(state.read_text())["count"]
     assert 2 < before <= lines
     log.write_text("0.02\nbad\n")
