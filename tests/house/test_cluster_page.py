@@ -28,8 +28,10 @@ parts = (
 few = pacopt.priors.Search(candidates=8, explore=1, rounds=0)
 options = {"score": pacopt.Effort("solved", 200, unit="iterations"), "prior": few}
 """
+# Like Slurm's own, it keeps a copy of the script, which is deleted as soon as the command ends.
 SBATCH = """#!/bin/sh
-setsid bash "$1" >/dev/null 2>&1 &
+cp "$1" "$0.$$"
+setsid bash "$0.$$" >/dev/null 2>&1 &
 echo "Submitted batch job $!"
 """
 SCANCEL = """#!/bin/sh
