@@ -85,5 +85,5 @@ def surpassing(source: Reportable) -> tuple[str, ...]:
             better, how = factor.low > 1, f"a mean {comparison.averaged} that is {times(factor)} lower"
         if better:
             does = "do" if standard and who.endswith("s") else "does"
-            found.append(f"on the test split {who} {does} better: {how} (95 % interval)")
+            found.append(f"on the test split, {who} {does} better: {how} (95 % interval)")
     return tuple(found)
