@@ -9,7 +9,7 @@ from pacopt.bounds.baselines import baseline_table, wins
 from pacopt.engines.ended import failed_candidates_of
 from pacopt.engines.racing import race
 from pacopt.engines.work import Collected
-from pacopt.errors import DesignError, EngineError
+from pacopt.errors import DesignError, EngineError, PacoptError
 from pacopt.priors import Search
 from pacopt.scores import Ratio
 from pacopt.support.cells import UNKNOWN_START, shared_start
@@ -140,6 +140,24 @@ def test_a_solver_that_does_not_tell_its_start_is_no_baseline_for_losses():
     counts = {"rival": Baseline(engine=BlackBox(lambda hyper, instance: Result(iterations=50, success=True), {}))}
     found = learned(parts(), score=Effort("solved", 100, unit="iterations"), baseline=counts)
     assert found.certificate.deployed.gain > 1
+
+
+@pytest.mark.parametrize(
+    ("start", "refusal"),
+    [
+        (lambda x: x if x > 5 else None, "Some runs have a start loss and others have none"),
+        (lambda x: x if x > 5 else np.nan, "The start loss of instance [0-9]+ is nan"),
+        (lambda x: np.inf, "The start loss of instance 0 is inf"),
+        (lambda x: 1.001 * x, "the baseline 'rival' starts at the loss"),
+    ],
+)
+def test_a_baseline_tells_the_right_start_on_every_instance(start, refusal):
+    def telling(hyper, instance):
+        x = float(instance["x"])
+        return Result(loss=0.9 * x, start_loss=start(x))
+
+    with pytest.raises(PacoptError, match=refusal):
+        learned(parts(), baseline={"rival": Baseline(engine=BlackBox(telling, {}))})
 
 
 def failing_defaults(hyper, instance):
